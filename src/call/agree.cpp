@@ -76,7 +76,7 @@ class dissemination {
 };
 
 // A step of records. This rank's record stays in its room until the rank writes there again, two steps later. A rank
-// that began its step with the blocks of an exchange sees that others did not, and comes here for the next step.
+// that entered its step with the blocks of an exchange sees that others did not, and enters the next step here.
 void tell_on_node(channel& node, const record& mine) {
   bool all = false;
   while (!all) {
@@ -146,7 +146,7 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   return theirs;
 }
 
-// The rank with the invalid argument broadcasts it. Where all ranks have the same one, no rank is named.
+// The rank with the invalid argument broadcasts it. If all ranks have the same one, no rank is named.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& invalid) {
   const invalid_argument_record own = tell(invalid);
   invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
@@ -233,7 +233,7 @@ void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<inva
   if (invalid_rank >= 0) report(comm, invalid_rank, invalid);
 }
 
-// Rank by rank, which is slow but takes no memory: this runs only when something is wrong.
+// Rank by rank, which is slow but allocates nothing: this runs only after an error.
 void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x) {
   const int p = comm.size();
   std::optional<invalid_argument> invalid;

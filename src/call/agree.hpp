@@ -1,4 +1,4 @@
-// Agreement: one reduction, before any data are sent, of what ranks need to decide alike.
+// Agreement: one reduction, before any data are sent, of all values on which ranks must base identical decisions.
 #pragma once
 
 #include <array>
@@ -19,27 +19,27 @@
 
 namespace taquin::detail {
 
-/// What one rank brings: what is wrong with its arguments, if anything; its figures; and its choices, which must be the
+/// The contribution of one rank: an error in its arguments, if any; its figures; and its choices, which must be the
 /// same on all ranks.
 struct proposal : rank_facts {
   std::optional<invalid_argument> invalid;
-  std::uint64_t facts = 0;     ///< which call it is, as in mpi::whereabouts
+  std::uint64_t facts = 0;     ///< which call it is, as in `mpi::whereabouts`
   std::uint64_t number = 0;    ///< its number on the communicator
-  std::string_view algorithm;  ///< as it was asked for
+  std::string_view algorithm;  ///< as the caller specified it
   bool in_place = false;       ///< the record then has the part that only such exchanges need
 };
 
-/// What all ranks know afterwards.
+/// The result of an agreement, known to all ranks.
 struct agreed : rank_facts {
   bool uniform = true;
 };
 
 /// The radix of the agreement's rounds: among up to four ranks one round suffices; otherwise the least power of two
 /// with which two do, at most 8. With more ranks than cores, measurements show that fewer rounds are faster than fewer
-/// messages, until a round has many messages. A power of two makes each rank talk to few others in a round where p is
-/// one as well.
+/// messages, until a round has many messages. With a power of two each rank has few peers in a round if p is one as
+/// well.
 int agreement_radix(int ranks) noexcept;
-/// A rank's blocks for the others, which a step among nodes carries.
+/// A rank's blocks for the others, which a step among nodes transfers.
 class carried_blocks {
  public:
   carried_blocks() = default;
@@ -55,16 +55,16 @@ class carried_blocks {
 constexpr std::size_t uncounted_bytes = mpi::collectives::pieces * mpi::collectives::most_at_once;
 static_assert(uncounted_bytes <= std::size_t{96} << 10U);
 
-/// How ranks agree. Where all are on one node: through its memory. Otherwise in a step between nodes, whose messages
-/// also carry blocks if all ranks have some to carry; or by messages between all ranks.
+/// How ranks agree. If all are on one node: through its memory. Otherwise in a step between nodes, whose messages also
+/// carry blocks if all ranks have some to carry; or by messages between all ranks.
 struct agreement_way {
   channel* node = nullptr;
   internode* between = nullptr;
   carried_blocks* blocks = nullptr;  ///< with `between`
 };
 
-/// The way of a communicator whose blocking calls have the channel `node`, or null. Collective when asked for the first
-/// time.
+/// The method of agreement on a communicator whose blocking calls have the channel `node`, or null. The first call is
+/// collective.
 inline agreement_way way_of(mpi::communicator& comm, channel* node) {
   return {.node = node, .between = node == nullptr ? internode::of(comm) : nullptr};
 }
@@ -75,11 +75,11 @@ inline agreement_way way_of(mpi::communicator& comm, channel* node) {
 agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
              std::pmr::memory_resource* memory);
 
-/// Waits until all ranks of the channel are here. A rank that began its step with the blocks of an exchange
-/// (plan/on_node.cpp) sees that others did not, and comes too. Collective.
+/// Waits until all ranks of the channel are here. A rank that entered its step with the blocks of an exchange
+/// (plan/on_node.cpp) sees that others did not, and enters this step too. Collective.
 void meet_on_node(channel& node);
 
-/// An invalid argument as one rank tells it to the others.
+/// An invalid argument as one rank publishes it to the others.
 struct invalid_argument_record {
   std::array<char, 448> text{};
   std::int32_t mpi_class = MPI_ERR_ARG;
@@ -88,11 +88,11 @@ struct invalid_argument_record {
 invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept;
 /// Stands for a rank's number where all ranks have the same invalid argument.
 inline constexpr int all_ranks = -1;
-/// Throws the usage_error of what `rank` has told.
+/// Throws the usage_error that `rank` has published.
 [[noreturn]] void refuse(int rank, const invalid_argument_record& told);
 
-/// Throws the same usage_error on every rank where any has `invalid`. Collective; one reduction, and a broadcast when
-/// something is wrong.
+/// Throws the same usage_error on every rank if any has `invalid`. Collective; one reduction, and a broadcast after an
+/// error.
 void agree_on_invalid_argument(mpi::communicator& comm, const std::optional<invalid_argument>& invalid);
 
 /// After an agreement whose ranks send other sizes than their peers expect: throws usage_error on every rank, naming

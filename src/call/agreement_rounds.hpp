@@ -8,8 +8,8 @@
 
 namespace taquin::detail {
 
-/// In a round of weight w rank u tells u + j·w, for j = 1 … digits, what it knew before the round; w is a power of the
-/// radix.
+/// In a round of weight w rank u sends its record of before the round to u + j·w, for j = 1 … digits; w is a power of
+/// the radix.
 ///
 /// Sums must have each rank once, but where p is no power of the radix the last messages bring ranks again. So a record
 /// after rounds of weights up to w / radix has two sums, of the w ranks up to this one and of p mod w of them, which
@@ -24,12 +24,12 @@ class agreement_rounds {
   [[nodiscard]] int width() const noexcept { return width_; }
   [[nodiscard]] int digits() const noexcept { return std::min(radix_ - 1, (ranks_ - 1) / width_); }
 
-  /// A round begins: `v` is what this rank knows, and has told.
+  /// A round begins: `v` is this rank's record, and the one that it has sent.
   void begin(fact_record& v) noexcept {
     digit_ = ranks_ / width_ % radix_;
     if (digit_ != 0) v.unmatched_rest = v.unmatched;
   }
-  /// After `v` has learned what the message of `digit` has told.
+  /// After the message of `digit` was merged into `v`.
   void add_up(fact_record& v, int digit, const fact_record& theirs) const noexcept {
     if (digit < digit_) v.unmatched_rest += theirs.unmatched;
     if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;

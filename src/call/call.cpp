@@ -101,7 +101,7 @@ void call::check_idle(std::string_view what) const {
 
 namespace {
 
-// The reason of a rank that leaves because it destroys what it has started.
+// The reason of a rank that aborts because it destroys an operation that it has started.
 class destroyed_under_way final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "it was destroyed before it was complete"; }

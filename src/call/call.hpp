@@ -1,7 +1,7 @@
-// The owner of a call under way. A blocking exchange, a plan, a redistribution, a migration and a sparse exchange are
-// each made of one, and go through its stages: meet, describe, agree, choose, prepare, start, test or wait, account.
-// The stage that an error comes from says what it means (docs/guide/8-hangs.md): what a rank brings to an agreement
-// becomes every rank's error; any other error takes the rank out of the call, and the others are told.
+// The owner of a call in progress. A blocking exchange, a plan, a redistribution, a migration and a sparse exchange
+// each have one, and go through its stages: set up, describe, agree, choose, prepare, start, test or wait, account. The
+// stage of an error determines which ranks see it (docs/guide/8-hangs.md): an invalid argument in an agreement becomes
+// every rank's error; any other error makes the rank abort the call, and the others are notified.
 #pragma once
 
 #include <mpi.h>
@@ -29,23 +29,23 @@
 namespace taquin::detail {
 
 /// Throws usage_error for MPI_COMM_NULL, and for an intercommunicator if `what`, which does not serve one, is given.
-/// Local: this rank alone has the error.
+/// Local: only this rank has the error.
 void check_communicator(MPI_Comm user, const char* what = nullptr);
 
 class call : private mpi::started {
  public:
-  /// `facts`: as in mpi::whereabouts. Local.
+  /// `facts`: as in `mpi::whereabouts`. Local.
   call(std::uint64_t facts, patience timeout, statistics* stats) noexcept
       : facts_(facts), timeout_(timeout), stats_(stats) {}
 
-  /// Meet: finds what taquin has for the communicator, or makes it together with the other ranks, and counts the call.
-  /// `counted`: a channel for blocking calls, where there is one, has counted it. Collective when asked for the first
-  /// time on the communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
+  /// Set up: finds the communicator's state, or makes it together with the other ranks, and counts the call. `counted`:
+  /// the channel for blocking calls, if there is one, has counted it. Collective for the first call on the
+  /// communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
   void meet(MPI_Comm user, bool counted = false);
 
-  /// Runs `work()`, one stage or several in a row, and returns its result. Meanwhile other ranks can find out where
-  /// this rank is; its waits have the call's timeout, and they end when another rank has left. An error that not all
-  /// ranks have takes this rank out of the call, and the others are told.
+  /// Runs `work()`, one or several consecutive stages, and returns its result. Meanwhile other ranks can read this
+  /// rank's progress record; its waits have the call's timeout, and they end when another rank has aborted. An error
+  /// that not all ranks have makes this rank abort the call, and the others are notified.
   template <class Work>
   auto stage(Work work) {
     return mpi::or_leave([this](const std::exception& why) { leave(why); },
@@ -55,29 +55,29 @@ class call : private mpi::started {
                          });
   }
 
-  /// Agree: adds to `mine` what identifies the call. Collective; in a stage.
+  /// Agree: adds to `mine` the identity of the call. Collective; in a stage.
   agreed agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory);
-  /// The same by the communicator's own way; the messages carry no data.
+  /// The same by the communicator's own method; the messages carry no data.
   agreed agree(const proposal& mine, std::pmr::memory_resource* memory);
 
-  /// What a rank has found since the agreement.
+  /// The errors that a rank has found since the agreement.
   struct findings {
     std::optional<invalid_argument> invalid =
-        std::nullopt;               ///< of its arguments, or of what the program's code has thrown
-    std::size_t lacking = 0;        ///< bytes that it needs where the limit does not allow them
+        std::nullopt;               ///< of its arguments, or of an exception that the program's code has thrown
+    std::size_t lacking = 0;        ///< bytes that it needs beyond the limit
     std::size_t limit = unlimited;  ///< of this rank
     bool any = false;               ///< true on all ranks afterwards if it is on any
   };
   /// Bytes that each rank gives to this reduction.
   static constexpr std::size_t findings_bytes = 3 * sizeof(std::uint64_t);
-  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error where one of them has an invalid
-  /// argument, budget_exceeded ("`what` needs at least … bytes") where one lacks memory. Collective; in a stage.
+  /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error if one of them has an invalid
+  /// argument, budget_exceeded ("`what` needs at least … bytes") if one lacks memory. Collective; in a stage.
   bool agree_again(const findings& mine, std::string_view what);
 
-  /// Throws usage_error where the last start is not complete. Local.
+  /// Throws usage_error if the last start is not complete. Local.
   void check_idle(std::string_view what) const;
-  /// Start: `make()` returns the operation to be started, which must live until it is over. `by_thread`: the progress
-  /// thread makes progress with it.
+  /// Start: `make()` returns the operation to be started, which must live until it is complete. `by_thread`: the
+  /// progress thread progresses it.
   template <class Make>
   void start(Make make, bool by_thread) {
     count();
@@ -88,17 +88,17 @@ class call : private mpi::started {
       begin(by_thread);
     });
   }
-  /// Test and wait: true when the operation is over, or none was started. An error ends it as well.
+  /// Test and wait: true when the operation is complete, or none was started. An error ends it as well.
   bool test();
   void wait();
-  /// To be called before the started operation is destroyed. If it is not over this rank leaves the call, because
+  /// Must be called before the started operation is destroyed. If it is not complete this rank aborts the call, because
   /// others may wait for its part.
   void forget() noexcept;
   [[nodiscard]] bool under_way() const noexcept { return body_ != nullptr; }
-  /// A rank has left a call on the communicator: nothing can be started again.
+  /// A rank has aborted a call on the communicator: nothing can be started again.
   [[nodiscard]] bool lost() const noexcept;
 
-  /// Account: `add(s)` tells what was done; `peak`: the most bytes in use at once.
+  /// Account: `add(s)` adds the work of the operation; `peak`: the most bytes in use at a time.
   template <class Add>
   void account(Add add, std::size_t peak) const {
     if (stats_ == nullptr) return;
@@ -108,23 +108,23 @@ class call : private mpi::started {
     stats_->algorithm = algorithm;
   }
 
-  /// Counts a further call on the communicator: a start, or a run of what was prepared. Throws where the communicator
+  /// Counts a further call on the communicator: a start, or a run of the prepared operation. Throws if the communicator
   /// is lost.
   void count();
 
-  /// Throws where nothing may be called on the communicator now, as count() does. Local.
+  /// Throws if nothing may be called on the communicator now, as count() does. Local.
   void check_may_call() const {
     if (comm_ != nullptr) mpi::check_may_call(comm_->calls());
   }
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return comm_.get(); }  ///< null on an intercommunicator
-  [[nodiscard]] channel* node() const noexcept { return node_; }                  ///< null where ranks share no memory
+  [[nodiscard]] channel* node() const noexcept { return node_; }                  ///< null if ranks share no memory
   /// The same for an object that may outlive the user's communicator. The channel is freed with that communicator; then
   /// this is null.
   [[nodiscard]] channel* node_if_there() const noexcept {
     return comm_ != nullptr && comm_->calls().shown != nullptr ? node_ : nullptr;
   }
-  /// The user's communicator; null where it has been freed, as above.
+  /// The user's communicator; null if it has been freed, as above.
   [[nodiscard]] MPI_Comm user_if_there() const noexcept {
     return comm_ != nullptr && comm_->has_user() ? user_ : MPI_COMM_NULL;
   }
@@ -158,11 +158,11 @@ class call : private mpi::started {
   MPI_Comm user_ = MPI_COMM_NULL;
   mpi::communicator::lease comm_;
   channel* node_ = nullptr;
-  operation* body_ = nullptr;  // under way
+  operation* body_ = nullptr;  // in progress
 };
 
-/// Makes a State(mine, o, more…), which is local, and calls its begin(mine, o, lacks_memory), which meets the other
-/// ranks. Where this rank has no memory for the state itself, it still meets the others, and all ranks throw.
+/// Makes a State(mine, o, more…), which is local, and calls its begin(mine, o, lacks_memory), which synchronizes with
+/// the other ranks. If this rank has no memory for the state itself, it still synchronizes, and all ranks throw.
 template <class State, class Mine, class Options, class... More>
 std::unique_ptr<State> begin_together(const Mine& mine, const Options& o, const More&... more) {
   std::unique_ptr<State> made(new (std::nothrow) State(mine, o, more...));

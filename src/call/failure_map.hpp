@@ -1,4 +1,4 @@
-// The map of the last call of a thread that has failed in the middle, for failure::blocks().
+// The map of a thread's last aborted call, for failure::blocks().
 #pragma once
 
 #include <exception>
@@ -9,10 +9,10 @@
 namespace taquin::detail {
 
 void keep_map(failure::block_map&& map) noexcept;
-/// To be called when another call begins: forgets the map of the last one.
+/// Must be called when another call begins: forgets the map of the last one.
 void forget_map() noexcept;
 
-/// Keeps the map that `make` returns. Where there is no memory for it the map is not known.
+/// Keeps the map that `make` returns. Without memory for it the map is not known.
 template <class Make>
 void keep_map_of(Make make) noexcept {
   forget_map();
@@ -22,7 +22,7 @@ void keep_map_of(Make make) noexcept {
   }
 }
 
-/// Data at these places were being moved when the call failed. They may be damaged, whatever the map says.
+/// Data at these places were being moved when the call failed. They may be damaged, whatever the map states.
 void doubt(failure::block_map& map, count_t at, count_t length);
 
 /// Adds a part. If it continues the last one, that one becomes longer.

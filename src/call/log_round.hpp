@@ -22,7 +22,7 @@ namespace taquin::detail {
 /// p). All messages are sent before any is received, so that a rank does all it can before it waits. Messages are
 /// received one by one in the order of their digits, so that each can be placed right behind the one before.
 /// `requests` has room for `digits`; messages are sent from `memory` or from what the communicator keeps. `ends` has
-///   std::span<const std::byte> load(int digit)                    the message; unchanged until the round is over
+///   std::span<const std::byte> load(int digit) the message; unchanged until the round is complete
 ///   std::span<std::byte> room()                                   where the next message is received
 ///   void unload(int digit, std::span<const std::byte> from)       a message that has been received
 template <class Ends>

@@ -1,4 +1,4 @@
-// What an algorithm prepares: something that can be started, tested and waited for.
+// An operation that an algorithm prepares, to be started, tested and waited for.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ class operation {
     start();
     wait();
   }
-  /// Adds what the last exchange did (rounds, messages, bytes sent and copied).
+  /// Adds the work of the last exchange (rounds, messages, bytes sent and copied).
   virtual void account(statistics& s) const = 0;
 };
 
-/// Gives a body back to the memory it came from.
+/// Returns a body to the memory that it was taken from.
 struct operation_deleter {
   std::pmr::memory_resource* memory = nullptr;
   std::size_t size = 0;

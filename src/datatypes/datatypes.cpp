@@ -1,4 +1,4 @@
-// The three layouts, as datatypes and as loops, and the public face of signatures and copies.
+// The three layouts, as datatypes and as loops, and the public functions of signatures and copies.
 #include "taquin/datatypes.hpp"
 
 #include <fmt/format.h>

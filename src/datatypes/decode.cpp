@@ -46,7 +46,7 @@ tree shifted(tree t, count_t offset) {
   return t;
 }
 
-// Adds a run or a loop behind the others, joined with the last where that is possible.
+// Appends a run or a loop, joined with the last where that is possible.
 void append(std::vector<tree>& list, tree t) {
   if (t.empty()) return;
   if (!list.empty() && t.one_run() && list.back().length > 0) {
@@ -70,7 +70,7 @@ tree sequence(std::vector<tree> list) {
   return {0, 1, 0, 0, std::move(list)};
 }
 
-// Types side by side without holes. The extent is set, because a struct may be padded.
+// Types side by side without gaps. The extent is set, because a struct may be padded.
 signature joined(std::vector<signature> parts) {
   std::erase_if(parts, [](const signature& s) { return s.count == 0; });
   if (parts.empty()) return {};
@@ -107,7 +107,7 @@ signature times(signature s, count_t n) {
   return s;
 }
 
-// The predefined types of a value and an int, which may have a hole between or behind.
+// The predefined types of a value and an int, which may have a gap between or behind.
 std::optional<std::pair<MPI_Datatype, count_t>> pair_of(MPI_Datatype type) {
   struct with_int {
     MPI_Datatype type, value;
@@ -163,7 +163,7 @@ decoded basic(MPI_Datatype type) {
 // The result of MPI_Type_get_contents; frees the types again. Large counts are presented as small ones.
 struct contents {
   envelope made;
-  bool too_long = false;  // its contents were not asked for
+  bool too_long = false;  // without its contents
   std::vector<count_t> ints;
   std::vector<count_t> places;
   std::vector<MPI_Datatype> types;
@@ -195,7 +195,7 @@ struct contents {
     for (MPI_Datatype& t : types)
       if (is_made(t)) PMPI_Type_free(&t);
   }
-  // Not predefined, as far as the MPI library tells: what it does not tell is not freed.
+  // Not predefined, as far as the MPI library reports it: a type of unknown origin is not freed.
   static bool is_made(MPI_Datatype type) noexcept {
     try {
       return !is_leaf(envelope(type).combiner);

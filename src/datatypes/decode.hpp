@@ -23,7 +23,7 @@ struct tree {
   [[nodiscard]] bool one_run() const { return length > 0 && count == 1; }
 };
 
-/// `count` of a type without holes.
+/// `count` of a type without gaps.
 struct signature {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   count_t count = 0;
@@ -41,7 +41,7 @@ std::size_t loops_of(const tree& t) noexcept;
 /// Loops that a decoded type may have: 10 MB of them, which it keeps, and twice as much while it is decoded.
 constexpr std::size_t most_loops = std::size_t{1} << 18U;
 
-/// Null where the type has more loops, or a constructor that is not known here, newer than MPI 4.0.
+/// Null if the type has more loops, or a constructor that is not known here, newer than MPI 4.0.
 std::optional<decoded> decode_type(MPI_Datatype type);
 
 }  // namespace taquin::detail

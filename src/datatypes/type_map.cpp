@@ -15,7 +15,7 @@ namespace taquin::detail {
 
 namespace {
 
-// The children of a loop are adjacent. The decoded tree is freed as it is copied.
+// The children of a loop are adjacent. The decoded tree is freed while it is copied.
 void flatten(tree& t, std::size_t at, std::vector<loop>& flat) {
   const auto first = static_cast<std::uint32_t>(flat.size());
   flat[at] = {t.offset, t.count, t.stride, t.length, first, static_cast<std::uint32_t>(t.children.size())};

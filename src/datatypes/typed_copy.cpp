@@ -233,7 +233,7 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   }
   const auto source = mpi::make_counted(count, e.type);
   const auto target = mpi::make_counted(to_count, f.type);
-  // Several threads may copy at once, and their messages must not match each other's.
+  // Several threads may copy concurrently, and their messages must not match each other's.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const MPI_Comm self = mpi::communicator::of(MPI_COMM_SELF).get();

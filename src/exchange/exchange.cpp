@@ -41,7 +41,7 @@ element ask(MPI_Datatype type) {
   const auto exact = mpi::true_extent_of(type);
   e.true_lb = exact.lb;
   e.true_extent = exact.extent;
-  // A long type with holes is decoded only when taquin packs its data; many algorithms leave that to the MPI library.
+  // A long type with gaps is decoded only when taquin packs its data; many algorithms leave that to the MPI library.
   constexpr int is_long = 1 << 12;
   if (!e.contiguous() && std::max<count_t>({made.ints, made.places, made.counts, made.types}) > is_long) return e;
   const detail::type_map* map = detail::type_map::of(type);
@@ -68,8 +68,8 @@ void finish(exchange& x) {
   look_for_arrays(x);
 }
 
-// `known` is compared before the MPI library is asked for the type's size and extent: most calls have one type for both
-// sides. Where the MPI library fails to tell them, this rank has no exchange, and all report that.
+// `known` is compared before the type's size and extent are requested from the MPI library: most calls have one type
+// for both sides. If the MPI library fails here, this rank has no exchange, and all report that.
 void fill(exchange& x, blocks& b, const void* base, const count_view& counts, const count_view& displs,
           MPI_Datatype type, const element& known = {}) {
   b.base = const_cast<void*>(base);

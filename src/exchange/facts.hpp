@@ -1,5 +1,5 @@
-// What ranks agree on before a call, of one rank or of all, and the record that carries it. All of it is made of
-// facts.def.
+// The facts that ranks agree on before a call, of one rank or of all, and the record that carries them. All of it is
+// generated from facts.def.
 #pragma once
 
 #include <algorithm>
@@ -68,9 +68,9 @@ struct rank_facts {
 #define TAQUIN_FACT(NAME, COMBINE) std::uint64_t NAME = combine::COMBINE::neutral;
 #define TAQUIN_FLAG(NAME, COMBINE) bool NAME = false;
 #include "exchange/facts.def"
-  /// Of one rank: a sum over its blocks, of what it sends less what it expects, each weighted by its pair of ranks
-  /// (pair_weights). Over all ranks it is 0 where every rank sends what its peer expects, and with very high
-  /// probability only there.
+  /// Of one rank: a sum over its blocks, of the bytes that it sends less those that it expects, each weighted by its
+  /// pair of ranks (pair_weights). Over all ranks it is 0 if every rank sends what its peer expects, and with very high
+  /// probability only then.
   std::uint64_t unmatched = 0;
 };
 

@@ -27,7 +27,7 @@ class owned_blocks {
   owned_blocks& operator=(const owned_blocks&) = delete;
   ~owned_blocks() = default;
 
-  /// What it takes from `memory`.
+  /// Bytes that it takes from `memory`.
   static constexpr std::size_t bytes(std::size_t ranks) noexcept { return array_list::bytes<owned_blocks>(ranks); }
 
   [[nodiscard]] block operator[](int peer) const noexcept { return blocks_[peer]; }

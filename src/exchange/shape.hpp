@@ -1,4 +1,4 @@
-// What is the same on all ranks after the agreement on an exchange; and one rank's own part.
+// The properties of an exchange that are the same on all ranks after the agreement; and one rank's own part.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace taquin::detail {
 
-/// The same on every rank. Algorithms decide from this alone whether they serve and how much memory they take.
+/// The same on every rank. Algorithms decide from this alone whether they serve and how much memory they need.
 struct shape {
   int ranks = 1;
   exchange::form kind = exchange::form::alltoall;
@@ -37,7 +37,7 @@ struct shape {
   /// In place: the most blocks with data that any rank sends, or receives.
   int max_peers = 0;
   /// In place: one type, of the same size on all ranks, laid out in a regular way; then the data bytes of its element,
-  /// and the most bytes that an element spans on any rank, 0 where it has holes on none.
+  /// and the most bytes that an element spans on any rank, 0 if it has gaps on none.
   bool one_unit = false;
   std::uint64_t unit_size = 0;
   std::uint64_t unit_span = 0;
@@ -47,7 +47,7 @@ struct shape {
   /// The most that any rank sends and receives, to and from itself included.
   std::uint64_t max_rank_bytes = 0;
   std::uint64_t max_received_bytes = 0;
-  /// Nodes of the communicator, 0 where the algorithm did not ask for them; ranks on the largest and the smallest.
+  /// Nodes of the communicator, 0 if the algorithm does not use them; ranks on the largest and the smallest.
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
@@ -55,19 +55,19 @@ struct shape {
   std::int64_t factor_steps = 0;
   /// The ranks of each node can share memory, as far as is known.
   bool nodes_share = true;
-  /// What lies inside nodes: levels from the outermost inwards.
+  /// The levels inside nodes, from the outermost inwards.
   int levels_inside = 0;
   std::array<level_shape, most_levels_inside> inside{};
-  /// The longest block that a step between nodes carries, where it has carried what it can of this call on all ranks;
+  /// The longest block that a step between nodes carries, if it has carried all short blocks of this call on all ranks;
   /// otherwise 0.
   std::size_t carried_block = 0;
-  /// What an algorithm may take on any rank.
+  /// The memory limit of an algorithm on any rank.
   std::size_t memory_limit = unlimited;
 
   /// A step among nodes carries all blocks.
   [[nodiscard]] bool carries_all() const noexcept { return carried_block > 0 && max_block_bytes <= carried_block; }
-  /// It carries all, or, where blocks are much shorter on average and have separate buffers, those that are short; the
-  /// others follow directly.
+  /// It carries all, or, if blocks are much shorter on average and have separate buffers, the short ones; the others
+  /// follow directly.
   [[nodiscard]] bool carries() const noexcept {
     const std::uint64_t average = std::max(max_rank_bytes, max_received_bytes) / static_cast<std::uint64_t>(ranks);
     return carries_all() || (carried_block > 0 && !in_place && average <= carried_block / short_on_average);
@@ -86,7 +86,7 @@ void describe(const rank_facts& all, Shape& s) {
   s.one_unit = s.unit_size > 0;
 }
 
-/// What a shape says of the levels; of none where there are none.
+/// The part of a shape that describes the levels; empty without levels.
 inline void describe(const topology& t, shape& s) {
   s.nodes = t.levels.empty() ? 0 : t.nodes().groups();
   s.largest_node = t.levels.empty() ? 1 : t.nodes().largest();
@@ -105,7 +105,7 @@ struct local_exchange {
   bool in_place = false;
   blocks send{};
   blocks recv{};
-  const topology* nodes = nullptr;  ///< for algorithms that ask for them; null: every rank is a node of its own
+  const topology* nodes = nullptr;  ///< for algorithms that use them; null: every rank is a node of its own
 };
 
 }  // namespace taquin::detail

@@ -71,7 +71,7 @@ invalid_argument beyond_limit(const char* name, int peer, count_t count) {
           MPI_ERR_COUNT, peer};
 }
 
-// All blocks of an alltoall are alike, and follow each other.
+// All blocks of an alltoall have one size, and follow each other.
 bool sequence_fits(const blocks& side, int ranks) {
   const count_t count = side.counts[0];
   const element& e = side.element;
@@ -109,7 +109,7 @@ std::optional<invalid_argument> check_sequence(const blocks& side, const char* n
   return std::nullopt;
 }
 
-// In alltoallw each block has a type of its own: only blocks without holes are comparable by what they span.
+// In alltoallw each block has a type of its own: only blocks without gaps are comparable by the bytes that they span.
 bool comparable(const blocks& side, const block& b) {
   return side.elements == nullptr ? b.element.true_extent <= b.element.extent : b.element.contiguous();
 }
@@ -183,8 +183,8 @@ std::optional<invalid_argument> check_one_buffer(const exchange& x) {
   return invalid_argument{"the same buffer for sending and receiving, without MPI_IN_PLACE", MPI_ERR_BUFFER};
 }
 
-// The common case: arrays of 32 bits, and one type without holes that is so small that no 31-bit count makes too many
-// bytes. True when the counts are valid and, if asked for, blocks are contiguous in order. Then `around` is addresses
+// The common case: arrays of 32 bits, and one type without gaps that is so small that no 31-bit count makes too many
+// bytes. True when the counts are valid and, if requested, blocks are contiguous in order. Then `around` is addresses
 // that the blocks lie between: not the closest ones, but found without a comparison per block.
 bool quickly_valid(const blocks& side, int ranks, bool in_order, span_of& around) {
   constexpr count_t small = 1 << 16U;
@@ -211,7 +211,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order, span_of& around
 
 bool meet(const span_of& a, const span_of& b) { return a.begin < b.end && b.begin < a.end; }
 
-// The addresses of a block; none where it is empty, or has holes, in which another type's data may lie.
+// The addresses of a block; none if it is empty, or has gaps, in which another type's data may lie.
 std::optional<span_of> addresses(const blocks& side, int peer, int repeat = 1) {
   block b = side[peer];
   b.count *= repeat;
@@ -222,7 +222,7 @@ std::optional<span_of> addresses(const blocks& side, int peer, int repeat = 1) {
   return s;
 }
 
-// What all blocks of a side lie between, and whether they are in order.
+// The addresses between which all blocks of a side lie, and whether they are in order.
 struct extent_of_side {
   std::optional<span_of> all{};
   bool in_order = true;
@@ -240,7 +240,7 @@ extent_of_side extent_of(const exchange& x, const blocks& side, int ranks) {
   return e;
 }
 
-// MPI lets no received byte lie in what is sent, unless the exchange is in place.
+// No received byte may lie in a send block, unless the exchange is in place.
 std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
   const auto sent = extent_of(x, x.send, ranks).all;
   const auto [received, in_order] = extent_of(x, x.recv, ranks);
@@ -254,7 +254,7 @@ std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
                             MPI_ERR_BUFFER, r.peer};
   };
   if (alike) return between(*sent, *received);
-  int first = 0;  // received block that may meet what is sent from here on
+  int first = 0;  // received block that may overlap the send blocks from here on
   count_t begin = std::numeric_limits<count_t>::min();
   for (int i = 0; i < ranks; ++i) {  // one buffer holds both sides
     const auto s = addresses(x.send, i);

@@ -1,4 +1,4 @@
-// How calls find the faster of two algorithms. Pure: all ranks compute the same from agreed figures.
+// Online autotuning: how calls find the faster of two algorithms. Pure: all ranks compute the same from agreed figures.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,9 @@ class contest_of {
       if (calls_[i] < calls_each) return i;
     return least_[0] <= least_[1] ? 0 : 1;
   }
-  /// A call by the i-th has taken so many nanoseconds, on the rank that entered last; unknown: it has failed. Its first
-  /// call does not count: it has begun as calls of another algorithm do, and may have made communicators and memory for
-  /// later ones.
+  /// A call by the i-th has lasted so many nanoseconds, on the rank that entered last; unknown: it has failed. Its
+  /// first call does not count: it is entered like calls of another algorithm, and may have made communicators and
+  /// memory for later ones.
   void learn(std::size_t i, std::uint64_t nanoseconds) noexcept {
     if (calls_[i] > 0) least_[i] = std::min(least_[i], nanoseconds);
     calls_[i] = std::min(calls_[i] + 1, calls_each);

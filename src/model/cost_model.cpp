@@ -83,7 +83,7 @@ message_cost machine_model::cost(int level, count_t bytes) const noexcept {
   message_cost c = levels[detail::as_size(level)].cost(kind, bytes);
   c.sender *= ranks_per_core;
   c.receiver *= ranks_per_core;
-  if (level == 0) {  // shared memory: a processor moves the bytes
+  if (level == 0) {  // shared memory: a core moves the bytes
     c.port *= ranks_per_core;
     c.gap *= ranks_per_core;
   }

@@ -18,8 +18,8 @@ message_cost terms::cost(int level, double bytes) const noexcept {
   return model_.cost(level, static_cast<count_t>(bytes));
 }
 
-// The processor handles the messages one after the other; a port passes them while it does. The round cannot be
-// shorter than either, nor than its longest message, and ends when the last has arrived.
+// The core handles the messages one after the other; a port passes them meanwhile. The round cannot be shorter than
+// either, nor than its longest message, and ends when the last has arrived.
 seconds terms::round_on(int level, double messages, double total, double longest, double sharing) const noexcept {
   if (messages <= 0) return 0;
   const message_cost mean = cost(level, total / messages);
@@ -52,7 +52,7 @@ seconds terms::rounds(double count, double messages, double total, double longes
   return in_turn(count, one, 1, messages * outside, total * outside, on_node_);
 }
 
-// Empty blocks are not sent. Where there are some, their number lies between none and all that the sizes allow.
+// Empty blocks are not sent. If there are some, their number lies between none and all that the sizes allow.
 double terms::peers() const noexcept {
   if (largest_ <= 0) return 0;
   const double all = ranks_ - 1;

@@ -1,4 +1,4 @@
-// The terms that algorithms' closed cost formulas are made of: what one rank, the slowest, spends.
+// The terms of algorithms' closed cost formulas: the time that the slowest rank spends.
 #pragma once
 
 #include "exchange/shape.hpp"
@@ -18,17 +18,17 @@ class terms {
   [[nodiscard]] double busiest() const noexcept { return busiest_; }
 
   /// One round in which a rank sends and receives `messages` messages of `total` bytes together, the longest of
-  /// `longest` bytes, all in flight at once. Over the average of the machine's levels.
+  /// `longest` bytes, all concurrently in flight. Over the average of the machine's levels.
   [[nodiscard]] seconds round(double messages, double total, double longest) const noexcept;
-  /// `count` such rounds in turn: the messages of a round begin at least a gap after those of the one before.
+  /// `count` such rounds one after another: the messages of a round begin at least a gap after those of the one before.
   [[nodiscard]] seconds rounds(double count, double messages, double total, double longest) const noexcept;
-  /// The same for one round where all messages stay on one level. `sharing` ranks do so at once by one port: a node's
-  /// share its link.
+  /// The same for one round whose messages all stay on one level. `sharing` ranks do so concurrently by one port: a
+  /// node's share its link.
   [[nodiscard]] seconds round_on(int level, double messages, double total, double longest,
                                  double sharing = 1) const noexcept;
   /// Every block once, all in one round, and the rank's own copied.
   [[nodiscard]] seconds all_at_once() const noexcept;
-  /// The same through memory that all ranks share: the bytes go as those of messages do, and a block costs a line
+  /// The same through memory that all ranks share: the bytes cost as much as in messages, and a block costs a line
   /// instead of a message.
   [[nodiscard]] seconds through_memory() const noexcept;
   /// Every block once, one partner after the other, and the rank's own copied.

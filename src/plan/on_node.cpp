@@ -26,7 +26,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Why this rank brings no blocks, as far as its options say; null: it may bring them.
+// Why this rank brings no blocks, as far as its options determine it; null: it may bring them.
 const char* without_blocks(const exchange& x, const options& o) {
   if (!plain_environment() || !plain(o)) return "an option says how the exchange is done";
   if (invalid_exchange::of(x) != nullptr) return "an invalid argument";
@@ -35,7 +35,7 @@ const char* without_blocks(const exchange& x, const options& o) {
   return nullptr;
 }
 
-// What all ranks would agree on, if all had the sizes of this one.
+// The result of the agreement if all ranks had the sizes of this one.
 shape shape_of_rank(const exchange& x, const channel& node, const mpi::communicator& comm) {
   shape s{.ranks = node.size(),
           .kind = x.kind,

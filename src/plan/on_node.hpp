@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-/// What became of a step.
+/// The result of a step.
 struct step_result {
   /// Null: the exchange is done. Otherwise why it continues as a plan, with nothing delivered; on all ranks, though for
   /// different reasons.
@@ -18,9 +18,9 @@ struct step_result {
   std::exception_ptr error_at_end{};
 };
 
-/// Runs the exchange in one step through the memory of the node: every rank's mailboxes hold what must be agreed on and
-/// its small blocks, or say where large ones are. A rank whose blocks cannot travel in this way, whose arguments are
-/// invalid or whose options ask for something else brings a header without blocks to the same step (agree() publishes
+/// Runs the exchange in one step through the memory of the node: every rank's mailboxes hold its header and small
+/// blocks, or the addresses of large ones. A rank whose blocks cannot be transferred in this way, whose arguments are
+/// invalid or whose options request something else brings a header without blocks to the same step (agree() publishes
 /// it). Then all ranks continue as a plan, which agrees in full. Collective.
 step_result run_step_on_node(const exchange& x, const options& o, channel& node);
 

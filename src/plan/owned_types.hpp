@@ -1,4 +1,4 @@
-// Datatypes of a plan's own: its callers may free theirs once it is made.
+// A plan's own datatypes: its callers may free theirs once it is made.
 #pragma once
 
 #include <array>

@@ -23,8 +23,8 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-// The options allow a step: the algorithm is "auto" or the one that a step on a node runs, options of a call are in
-// their range, and all others have their defaults.
+// The options allow a step: the algorithm is "auto" or that of a step on a node, options of a call are in their range,
+// and all others have their defaults.
 template <const option_row& row, class Value>
 bool says_nothing(const Value& value, const Value& by_default) {
   constexpr bool of_call = row.part == "call";

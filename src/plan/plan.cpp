@@ -58,7 +58,7 @@ void plan_state::begin(const exchange& x, const options& given, bool lacks_memor
   preparation(*this, x, o, running.is_plan()).run(lacks_memory);
 }
 
-// After an error that takes this rank out of the call, late messages could be written into buffers that the program has
+// After an error that makes this rank abort the call, late messages could be written into buffers that the program has
 // freed.
 template <class Step>
 auto plan_state::or_drop(Step step) {
@@ -145,13 +145,13 @@ bool detail::completes_alone(const plan& p) noexcept {
 
 namespace {
 
-// The step of a blocking call; false where it continues as a plan.
+// The step of a blocking call; false if it continues as a plan.
 bool run_step(const exchange& x, const options& o) {
   const auto leave = [&](const std::exception& why) { detail::leave(x.comm, why); };
   const auto done = mpi::or_leave(leave, [&]() -> detail::step_result {
     if (detail::patience::of(o).seconds > 0 && mpi::communicator::known(x.comm) == nullptr) [[unlikely]]
       return {"the set-up stage of the first call has the timeout"};
-    // This refuses a communicator that has failed.
+    // This rejects a failed communicator.
     detail::channel* const node = detail::blocking_channel(x.comm);
     if (detail::route_of({.has_step = node != nullptr}, detail::call_use::blocking) != detail::route::step)
       return {"the communicator has no step on a node"};

@@ -23,21 +23,21 @@
 
 namespace taquin::detail {
 
-/// What mpi::whereabouts tells of such a call.
+/// The entry of such a call in `mpi::whereabouts`.
 std::uint64_t facts_of(const exchange& x) noexcept;
-/// Figures of types that an exchange's blocks ask for: alltoallw has a type per block.
+/// Figures of the types of an exchange's blocks: alltoallw has a type per block.
 std::size_t elements_needed(const exchange& x, int ranks);
-/// A copy of the exchange whose alltoallw types carry their figures, which are put into `elements`.
+/// A copy of the exchange whose alltoallw types have their figures, which are put into `elements`.
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements);
 
-/// All that a plan owns: a call, and what its stages have found.
+/// All that a plan owns: a call, and the results of its stages.
 struct plan_state final {
-  /// `reused` tells a plan from a blocking call. Local.
+  /// `reused` distinguishes a plan from a blocking call. Local.
   plan_state(const exchange& x, const options& o, bool reused);
   plan_state(const plan_state&) = delete;
   plan_state& operator=(const plan_state&) = delete;
   ~plan_state() { running.forget(); }
-  /// Destroys it; true where its own bytes must stay, because the MPI library still sends from its pool.
+  /// Destroys it; true if its own bytes must stay, because the MPI library still sends from its pool.
   static bool destroy(plan_state& p) noexcept {
     bool outlived = false;
     p.pool.tell_at_end(outlived);
@@ -48,23 +48,23 @@ struct plan_state final {
     destroy(*p) ? keep_for_ever(p) : ::operator delete(p);
   }
 
-  /// From meet to prepare. Collective; throws as taquin::plan does, with `lacks_memory` on all ranks.
+  /// From set-up to prepare. Collective; throws as taquin::plan does, with `lacks_memory` on all ranks.
   void begin(const exchange& x, const options& o, bool lacks_memory);
 
-  call running;         // first: what follows uses its communicator
+  call running;         // first: the members that follow use its communicator
   mpi::plan_tags tags;  // of a plan that is not a blocking call
   inline_pool pool;
-  memory_budget budget;                // before what returns its memory to it
+  memory_budget budget;                // before the members that return their memory to it
   std::pmr::vector<element> elements;  // alltoallw: the types' figures
   owned_types types;                   // of a plan, whose callers may free theirs
   detail::shape shape;
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
-  std::shared_ptr<const node_view> nodes;  // where the algorithm asks for them
+  std::shared_ptr<const node_view> nodes;  // if the algorithm uses them
   std::optional<level_names> levels;       // that taquin has chosen
   operation_ptr body;
-  const autotuner* tuned = nullptr;  // the body, where the plan tunes itself
+  const autotuner* tuned = nullptr;  // the body, if the plan tunes itself
   seconds begun = PMPI_Wtime();
-  bool by_thread = false;  // the progress thread looks after it
+  bool by_thread = false;  // the progress thread progresses it
 
   void start();
   bool test();

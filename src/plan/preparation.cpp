@@ -62,7 +62,7 @@ void preparation::describe(bool lacks_memory) {
   name_ = o_.algorithm;
   if (name_ == automatic && !environment::get().algorithm.empty()) name_ = environment::get().algorithm;
 
-  // A limit below what every call takes is an error after the agreement, on all ranks.
+  // A limit below the least memory of every call is an error after the agreement, on all ranks.
   element_bytes_ = elements_needed(x_, ranks_) * (sizeof(element) + sizeof(mpi::datatype));
   const bool enough = element_bytes_ <= o_.memory;
   try {
@@ -179,16 +179,16 @@ void preparation::prepare() {
   choose_without_shared_memory(c);
 }
 
-// A rank that waits inside the MPI library does not notice that another one has left for lack of memory. So each rank
-// takes the memory for such a call before ranks agree. It takes at most half of what is allowed, because another
+// A rank that waits inside the MPI library does not notice that another one has aborted for lack of memory. So each
+// rank allocates the memory for such a call before ranks agree. It uses at most half of its limit, because another
 // algorithm may be chosen.
 void preparation::set_aside_for_native() {
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
   if (most + p_.budget.used() > inline_pool::size && most <= o_.memory / 2) p_.budget.set_aside(most);
 }
 
-// Ranks wait for each other before they enter the MPI library where one of them may have left: it has taken memory
-// after the agreement, or may have left that when its time was over. Whether they wait is the same on all ranks.
+// Ranks synchronize before they enter the MPI library if one of them may have aborted: it has allocated after the
+// agreement, or may have aborted that by its timeout. Whether they synchronize is the same on all ranks.
 void preparation::meet_before_native() {
   if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
@@ -198,8 +198,8 @@ void preparation::meet_before_native() {
   mpi::barrier(comm()->get());
 }
 
-// The choice assumed that ranks share memory, but none is left. The same on all ranks. It is not remembered for later
-// plans, because memory may be free again then.
+// The choice assumed shared memory, but none is left. The same on all ranks. It is not remembered for later plans,
+// because memory may be free again then.
 void preparation::choose_without_shared_memory(context& c) {
   shape& s = p_.shape;
   s.shared = false;
@@ -213,11 +213,11 @@ void preparation::choose_without_shared_memory(context& c) {
 }
 
 // Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
-// enters: where one rank brings no blocks, all ranks drop those of the others.
+// enters: if one rank brings no blocks, all ranks drop those of the others.
 bool preparation::may_carry(const agreement_way& way) const {
   if (reused_ || way.between == nullptr || mine_.invalid || mine_.untold) return false;
   if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
-  const level& steps = way.between->nodes();  // each rank that is alone gets a message of each other one
+  const level& steps = way.between->nodes();  // each rank that is alone receives a message from each other one
   if (steps.largest() == 1 && steps.groups() - 1 > in_flight_of(o_)) return false;
   if (!carried_exchange::possible(x_, *way.between, p_.budget)) return false;
   if (name_ != automatic) return true;
@@ -245,7 +245,7 @@ void preparation::carry(agreement_way& way) {
   }
 }
 
-// What the step has carried for all ranks is done, within the limit that each rank has looked at before.
+// The work that the step has done for all ranks, within the limit that each rank has checked before.
 bool preparation::is_done_by_step() const noexcept {
   if (p_.body == nullptr || !node_aggregated.supports(p_.shape)) return false;
   const level& nodes = internode::known(*comm())->nodes();
@@ -264,7 +264,7 @@ bool preparation::tune() {
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(s.ranks, few.size());
   for (const candidate_plan& c : few) needed += c.memory;
-  // Candidates that run faster with more memory than they need share what is left.
+  // Candidates that run faster with more memory than they need share the rest.
   const std::size_t share = limit == unlimited ? 0 : (limit - needed) / few.size();
   std::pmr::vector<prepared_candidate> all(&p_.budget);
   all.reserve(few.size());

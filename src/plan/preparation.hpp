@@ -1,4 +1,4 @@
-// The stages of a blocking exchange, and of a plan, from meet to prepare.
+// The stages of a blocking exchange, and of a plan, from set-up to prepare.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ class preparation {
   void run(bool lacks_memory);
 
  private:
-  /// What this rank brings to the agreement.
+  /// This rank's contribution to the agreement.
   void describe(bool lacks_memory);
   void agree();
-  /// Uses only what is the same on all ranks.
+  /// Uses only values that are the same on all ranks.
   void choose();
   void prepare();
 
-  // Where there is a step between nodes it carries the small blocks of a blocking call.
+  // If there is a step between nodes it carries the small blocks of a blocking call.
   void carry(agreement_way& way);
   [[nodiscard]] bool may_carry(const agreement_way& way) const;
   [[nodiscard]] bool is_done_by_step() const noexcept;
@@ -52,8 +52,8 @@ class preparation {
   options o_;
   bool reused_;
   int ranks_ = 0;
-  std::string_view name_;          // of the algorithm, as it was asked for
-  std::size_t element_bytes_ = 0;  // memory that is taken whatever the algorithm
+  std::string_view name_;          // of the algorithm, as the caller specified it
+  std::size_t element_bytes_ = 0;  // memory that is used whatever the algorithm
   proposal mine_;
   int tag_ = 0;
   agreed all_;

@@ -37,7 +37,7 @@ static_assert(option_rows::ports.most == mpi::communicator::gate_tag);
 
 bool beyond_int(const blocks& side, int ranks) {
   const count_t limit = mpi::count_limit();
-  if (limit == 0x7fffffff) {  // without branches: this is done in every call
+  if (limit == 0x7fffffff) {  // without branches: this is executed in every call
     if (side.counts.narrow() != nullptr && side.displs.narrow() != nullptr) return false;
     count_t bits = 0;
     for (int i = 0; i < ranks; ++i) {
@@ -132,7 +132,7 @@ void add_option(fingerprint& all, const option_row& row, const Value& value) {
   }
 }
 
-// What must be the same on every rank.
+// All that must be the same on every rank.
 std::uint64_t choices_of(const exchange& x, const options& given, std::string_view name) {
   fingerprint all;
   all.add(x.kind);
@@ -147,7 +147,7 @@ std::uint64_t choices_of(const exchange& x, const options& given, std::string_vi
   return all.value();
 }
 
-// What a rank sends to itself it also receives.
+// The bytes that a rank sends to itself it also receives.
 std::optional<invalid_argument> check_equal_blocks(const exchange& x) {
   if (x.kind != exchange::form::alltoall || x.in_place) return std::nullopt;
   const count_t sent = x.send[0].bytes();

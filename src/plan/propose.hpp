@@ -1,4 +1,4 @@
-// What a rank brings to the agreement on its call.
+// This rank's contribution to the agreement on its call.
 #pragma once
 
 #include <memory_resource>
@@ -14,7 +14,7 @@ namespace taquin::detail {
 /// The name that leaves the choice to taquin.
 constexpr std::string_view automatic = "auto";
 
-/// What makes progress with a plan that has these options; takes TAQUIN_PROGRESS_THREAD into account. Local.
+/// The kind of progress of a plan with these options; considers TAQUIN_PROGRESS_THREAD. Local.
 progress_by progress_of(const options& o);
 
 /// Checks the arguments and options of a call by the algorithm `name`, and finds its figures. `comm` is null on an

@@ -149,7 +149,7 @@ bool mpi_port::look(const filter& f) {
   return true;
 }
 
-// `quiet` is given after a number of polls without news and after a time. Both are needed: one poll may take long
+// `quiet` is returned after a number of polls without news and after a time. Both are needed: one poll may last long
 // because it transfers data, and time also passes while the rank does not run.
 bool mpi_port::lost_patience() {
   constexpr int patience_looks = 64;
@@ -165,11 +165,11 @@ bool mpi_port::lost_patience() {
   return true;
 }
 
-// Resumes the task if what it waits for has happened.
+// Resumes the task if the event that it awaits has happened.
 bool mpi_port::advance() {
   if (!suspended()) return false;
   if (gives_way()) {
-    // its turn has come
+    // its turn is now
   } else if (opening_) {
     if (!try_open()) return false;
   } else if (withdraws_ >= 0) {
@@ -211,9 +211,9 @@ void mpi_port::describe(mpi::wait_note& note) const {
 
 // ---- Messages and transfers ----
 
-// The first free request number; waits if all are in use. This cannot deadlock, because the peers receive what is under
-// way whatever this rank does: messages when they poll, packed transfers when they poll or, like this rank here, have
-// posted all their receives.
+// The first free request number; waits if all are in use. This cannot deadlock, because the peers receive pending
+// messages whatever this rank does: messages when they poll, packed transfers when they poll or, like this rank here,
+// have posted all their receives.
 std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
   const auto find = [&] {
     while (begin < end && requests_.active(begin)) ++begin;
@@ -339,7 +339,7 @@ bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
 }
 
 // The receive from a rank, or from any, that has waited longest to be posted: data of a rank must be received in the
-// order in which it sends them. None: limits_.transfers.
+// order of its sends. None: limits_.transfers.
 std::size_t mpi_port::oldest_receive(int from) const {
   std::size_t oldest = transfers_.size();
   for (std::size_t t = 0; t < transfers_.size(); ++t)
@@ -365,7 +365,7 @@ bool mpi_port::admit() {
   MPI_Status status;
   if (!arrived(MPI_ANY_SOURCE, data_tag, status)) return false;
   std::size_t t = oldest_receive(status.MPI_SOURCE);
-  // The task has not begun to receive from that rank yet. Data of another rank may have been announced behind it.
+  // The task has not posted a receive from that rank yet. Data of another rank may have been announced after it.
   for (std::size_t i = 0; i < transfers_.size() && t == transfers_.size(); ++i)
     if (transfers_[i].waits() && arrived(transfers_[i].peer, data_tag, status)) t = oldest_receive(transfers_[i].peer);
   if (t == transfers_.size()) return false;

@@ -1,11 +1,11 @@
-// The port over MPI messages; where ranks share memory, receivers fetch data by themselves.
+// The port over MPI messages; if ranks share memory, receivers fetch data by themselves.
 //
 // Tags, from the first of a plan's: data; control messages of even and of odd runs, so that those of a rank that is one
 // run ahead are not received too early; words of collectives; their sums. Receives of data are not preposted: one is
 // posted when its message has been announced (probed), one transfer at a time. MPI libraries that copy data from the
-// sender's memory do so inside the call that finds both sides ready. With preposted receives a rank would copy all that
-// it expects in one call, and answer nobody meanwhile. A protocol in which nobody waits for answers has them posted
-// (post_now()).
+// sender's memory do so inside the call that finds both sides ready. With preposted receives a rank would copy all
+// expected data in one call, and answer no request meanwhile. A protocol in which no rank waits for answers posts them
+// early (post_now()).
 #pragma once
 
 #include <mpi.h>
@@ -31,12 +31,12 @@ namespace taquin::detail {
 class mpi_port final : public port, private mpi::awaited {
  public:
   /// Everything is taken from `memory`: footprint() bytes. Local. The communicator must outlive the port, and so must
-  /// `node`, through which ranks fetch data where it is not null; the units are then without holes.
+  /// `node`, through which ranks fetch data if it is not null; the units are then without gaps.
   mpi_port(mpi::communicator& comm, int first_tag, store& units, const port_limits& limits,
            std::pmr::memory_resource* memory, node_offers* node = nullptr);
   /// Ends messages that were not received and receives that were not matched.
   ~mpi_port() override { abandon(); }
-  /// After a run that failed: ends what is under way, before the memory is freed that messages are received into.
+  /// After a run that failed: ends all pending transfers, before their receive memory is freed.
   void abandon() noexcept {
     requests_.abandon();
     reduction_.reset();
@@ -44,12 +44,12 @@ class mpi_port final : public port, private mpi::awaited {
 
   /// Begins a run of a protocol. All ranks call it equally often.
   void begin_run() noexcept;
-  /// Does what can be done without waiting, until about port::piece bytes are copied; true when the task is at its end
-  /// and nothing is on its way from this rank. Throws what the task throws.
+  /// Progresses without waiting, until about port::piece bytes are copied; true when the task is at its end and this
+  /// rank has no pending messages. Throws the task's exception.
   bool test(const task& t);
   void wait(const task& t);
   /// Preposts receives from ranks that are not of this rank's node. Their data are sent without announcement, and
-  /// waiting for one would take a turn across the network.
+  /// waiting for one would cost a round trip of the network.
   void let_come(rank_group own_node) noexcept { announced_ = own_node; }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
@@ -78,7 +78,7 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t control_bytes() const noexcept { return control_bytes_; }
 
-  /// What a port takes. Collectives of sums take more: reduction_bytes.
+  /// Bytes that a port takes. Collectives of sums take more: reduction_bytes.
   static std::size_t footprint(const port_limits& limits, std::size_t unit_bytes) noexcept;
   static std::size_t reduction_bytes(int ranks) noexcept;
   static constexpr int first_free_tag = 5;       ///< tags from here on are the protocol's own
@@ -165,15 +165,15 @@ class mpi_port final : public port, private mpi::awaited {
   std::pmr::memory_resource* memory_;
   mpi::request_set requests_;  // of messages, of packed transfers, of other transfers
   std::pmr::vector<transfer> transfers_;
-  std::pmr::vector<std::uint32_t> complete_;  // transfers that are complete and not yet told: a ring
+  std::pmr::vector<std::uint32_t> complete_;  // transfers that are complete and not yet reported: a ring
   std::uint32_t told_ = 0;
   std::uint32_t under_way_ = 0;  // transfers
   std::uint32_t sends_ = 0;      // those of them that leave
-  std::uint32_t receives_ = 0;   // begun so far
+  std::uint32_t receives_ = 0;   // posted so far
   std::uint32_t unposted_ = 0;
-  std::pmr::vector<word> words_;  // of messages, the one that came last
-  std::pmr::vector<int> takers_;  // of messages that are to be known as taken: who takes them; −1: of others
-  std::pmr::vector<int> taken_;   // who has taken such messages and was not told of
+  std::pmr::vector<word> words_;  // of messages, the one that arrived last
+  std::pmr::vector<int> takers_;  // of messages whose receipt is reported: their receiver; −1: of others
+  std::pmr::vector<int> taken_;   // peers that have received such messages, not reported yet
   std::size_t takers_to_tell_ = 0;
   raw_buffer buffers_;
   std::pmr::vector<MPI_Aint> addresses_;  // of the runs of a transfer
@@ -187,10 +187,10 @@ class mpi_port final : public port, private mpi::awaited {
   int swaps_ = -1;      // waits for this peer; −1: for none
   operation* dense_ = nullptr;
   bool dense_running_ = false;
-  std::uint32_t words_left_ = 0;  // transfers of the collective under way
+  std::uint32_t words_left_ = 0;  // pending transfers of the collective
   operation_ptr reduction_;
   std::pmr::vector<std::uint64_t> values_;  // of a sum, that leave
-  int fruitless_ = 0;                       // looks in a row
+  int fruitless_ = 0;                       // consecutive polls
   bool told_quiet_ = false;
   double last_news_ = 0;
   std::uint64_t messages_ = 0;

@@ -1,4 +1,4 @@
-// What the port does through the memory of a node: it reads what other ranks have, and swaps it with what is here.
+// The port's transfers through the memory of a node: it reads data of other ranks, and swaps them with this rank's.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -2,9 +2,9 @@
 //
 // A protocol is a task (task.hpp): it decides, the port communicates. There are ports over MPI messages (mpi_port.hpp)
 // and to a simulated network of all ranks in one process (simulation/network.hpp). A port may also let a receiver fetch
-// data by itself, as where ranks share memory: a rank then offers what it has for a peer, the peer fetches parts of it
-// instead of asking for them, and the rank learns that they are gone. Before a rank moves data that it offers it must
-// withdraw the offer, which fails while the peer fetches; from then on the peer asks.
+// data by itself, if ranks share memory: a rank then offers data for a peer, the peer fetches parts of them instead of
+// requesting them, and the port reports to the rank which parts are gone. Before a rank moves data that it offers it
+// must revoke the offer, which fails while the peer fetches; from then on the peer sends requests.
 #pragma once
 
 #include <coroutine>
@@ -25,12 +25,12 @@ using word = std::uint32_t;
 /// Something that happened.
 struct event {
   enum class kind : std::uint8_t {
-    message,  ///< words came from `peer`; valid until the next event
-    arrived,  ///< the transfer `id` into this rank is complete; `units` has what came, at its first place
+    message,  ///< words arrived from `peer`; valid until the next event
+    arrived,  ///< the transfer `id` into this rank is complete; `units` has the received units, at its first place
     sent,     ///< the transfer `id` is sent: `units` may be used again
-    fetched,  ///< the peer has fetched these units of what it is offered
-    taken,    ///< the peer has taken the words of post_known(), and all that came to it before them
-    quiet     ///< nothing has happened for a while
+    fetched,  ///< the peer has fetched these units of this rank's offer
+    taken,    ///< the peer has received the words of post_known(), and all that it was sent before them
+    quiet     ///< no event for a while
   };
   kind what = kind::message;
   int peer = -1;
@@ -51,7 +51,7 @@ struct port_limits {
   double patience = -1;            ///< seconds without news until next() gives `quiet`; negative: never
 };
 
-/// Units that two ranks swap: those that either has begun with, and those that are done.
+/// Units that two ranks swap: those that either has started to swap, and those that are done.
 struct swap_counts {
   count_t begun = 0;
   count_t done = 0;
@@ -59,7 +59,7 @@ struct swap_counts {
 
 class port {
  protected:
-  /// What next() waits for.
+  /// The events that next() waits for.
   struct filter {
     bool messages = true;
     bool transfers = true;
@@ -77,7 +77,7 @@ class port {
   };
 
  private:
-  // What a task awaits: it suspends unless `ready`, and is given `result`.
+  // The object that a task awaits: it suspends unless `ready`, and receives `result`.
   template <class Ready, class Result>
   struct awaiter {
     port& p;
@@ -110,55 +110,55 @@ class port {
 
   /// Sends words; they are copied.
   virtual void post(int to, std::span<const word> words) = 0;
-  /// The same; an event says when the peer has taken them. There may be fewer than port_limits::messages whose event is
-  /// not given yet. For ports that let ranks read.
+  /// The same; an event reports that the peer has received them. Fewer than port_limits::messages may await their
+  /// event. For ports that let ranks read.
   virtual void post_known(int /*to*/, std::span<const word> /*words*/) {}
-  /// Begins to receive units into free places: one run, or at most `scattered` runs in the caller's array. No more may
-  /// come than there is room for; less may. Transfers from one rank are taken in the order in which they were begun on
-  /// either side.
+  /// Posts a receive of units into free places: one run, or at most `scattered` runs in the caller's array. A longer
+  /// message than these places is an error; a shorter one is not. Transfers from one rank are matched in the order in
+  /// which they were posted on either side.
   virtual void receive(int from, std::span<const unit_run> into, std::uint32_t id) = 0;
   void receive(int from, const unit_run& into, std::uint32_t id) { receive(from, std::span(&into, 1), id); }
-  /// Posts all receives that have begun now, instead of when their messages are announced.
+  /// Posts all pending receives to the MPI library now, instead of when their messages are announced.
   virtual void post_now() {}
-  /// Begins to send units. The receiver must have begun to receive them, or be certain to do so whatever this rank
-  /// does. True when their places may be used again at once; otherwise an event says so later. Where the port packs:
-  /// more than one run, or all but the reserved transfers on their way, have at most `chunk` units.
+  /// Posts a send of units. The receiver must have posted its receive, or be certain to do so whatever this rank does.
+  /// True when their places may be used again immediately; otherwise an event reports it later. If the port packs: more
+  /// than one run, or all but the reserved pending transfers, have at most `chunk` units.
   virtual bool send(int to, std::span<const unit_run> from, std::uint32_t id) = 0;
   bool send(int to, const unit_run& from, std::uint32_t id) { return send(to, std::span(&from, 1), id); }
-  /// Answers with nothing: the peer has a transfer of no units, where one is to come.
+  /// Answers with an empty transfer, where the peer expects one.
   virtual void refuse(int to) = 0;
 
-  /// Seconds since some moment.
+  /// Seconds since a fixed moment.
   [[nodiscard]] virtual double now() const { return 0; }
 
-  /// This rank has moved units by itself: for ports that show what happens.
+  /// This rank has moved units by itself: for ports that draw the moves.
   virtual void moved(const unit_run& /*from*/, count_t /*to*/) {}
 
-  /// True where a receiver may fetch data itself.
+  /// True if a receiver may fetch data itself.
   [[nodiscard]] bool fetches() const noexcept { return fetches_; }
-  /// `peer` may fetch what this rank has for it: units in a row. In their place `back` units of the peer's belong, from
-  /// the first on. Before open().
+  /// `peer` may fetch this rank's data for it: consecutive units. In their place `back` units of the peer's belong,
+  /// from the first on. Before open().
   virtual void offer(int /*peer*/, const unit_run& /*units*/, count_t /*back*/ = 0) {}
   /// co_await open(): all ranks have made their offers.
   auto open() {
     return until([this] { return try_open(); });
   }
-  /// co_await withdraw(peer): takes the offer back, once the peer does not fetch. Before a local move of what was
-  /// offered.
+  /// co_await withdraw(peer): revokes the offer, once the peer does not fetch. Before a local move of offered
+  /// data.
   auto withdraw(int peer) {
     return until([this, peer] { return try_withdraw(peer); });
   }
-  /// Fetches `into.length` units from `offset` of what `from` offers, as the transfer `id`: its event follows as for
-  /// receive(). False where no run of `expected` units is offered (any more): then they must be asked for.
+  /// Fetches `into.length` units from `offset` of the units that `from` offers, as the transfer `id`: its event follows
+  /// as for receive(). False if no run of `expected` units is offered (any more): then they must be requested.
   virtual bool fetch(int /*from*/, count_t /*offset*/, count_t /*expected*/, const unit_run& /*into*/,
                      std::uint32_t /*id*/) {
     return false;
   }
 
-  /// Units of what this rank and the peer offer each other, from the first on, that stand in each other's places; the
-  /// same on both ranks. Where there are any, neither fetches them or is asked for them: either of the two swaps them.
+  /// Units that this rank and the peer offer each other, from the first on, that stand in each other's places; the same
+  /// on both ranks. Neither rank fetches or requests them: either of the two swaps them.
   [[nodiscard]] virtual count_t swappable(int /*peer*/) const { return 0; }
-  /// Swaps some of them that none of the two has begun with, by way of `room` at most. Returns how many; 0: none are
+  /// Swaps some of them that neither rank has started to swap, through at most `room`. Returns how many; 0: none are
   /// left.
   virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
   [[nodiscard]] virtual swap_counts swaps(int /*peer*/) const { return {}; }
@@ -166,15 +166,15 @@ class port {
   auto swapped(int peer) {
     return until([this, peer] { return try_swapped(peer); });
   }
-  /// What a rank copies by itself in one test of an operation: about so many bytes, so that a program which tests
-  /// between other work gets the processor back. A protocol that has more to copy at once gives way in between.
+  /// The bytes, about, that a rank copies by itself in one test of an operation, so that a program which tests between
+  /// other work gets the core back. A protocol that has more to copy yields in between.
   static constexpr std::size_t piece = std::size_t{1} << 20U;
-  /// co_await give_way(): a test of the operation ends here, and the next one goes on.
+  /// co_await give_way(): a test of the operation ends here, and the next one continues.
   auto give_way() {
     return until([this] { return gives_way_ = true, false; });
   }
 
-  /// True where some ranks may read what others have, out of their memory, by its address; the same on all ranks.
+  /// True if some ranks may read data of others, from their memory, by its address; the same on all ranks.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   /// This rank and the peer may do so.
   [[nodiscard]] bool reads(int peer) const noexcept { return readers_.has(peer); }
@@ -184,11 +184,11 @@ class port {
     reads_ = true;
     readers_ = readers;
   }
-  /// What others must know of this process for that.
+  /// The identity of this process that others need for that.
   [[nodiscard]] virtual word process() const { return 0; }
-  /// Whether the kernel still permits it, found out by a part.
+  /// Whether the kernel still permits it, tested by a part.
   virtual bool may_read(int /*from*/, word /*process*/, const remote_part& /*part*/) { return true; }
-  /// Copies out of the memory of `from`, whose process is this one. Throws usage_error where that is not possible.
+  /// Copies from the memory of `from`, whose process is this one. Throws usage_error if that is not possible.
   virtual void read(int /*from*/, word /*process*/, std::span<const remote_part> /*parts*/) {}
   /// `to` has read so many units of this rank's: for the statistics.
   virtual void gone(int /*to*/, count_t /*units*/) {}
@@ -229,7 +229,7 @@ class port {
   virtual bool try_withdraw(int /*peer*/) { return true; }
   /// True when all that can be swapped with the peer is; otherwise the task suspends.
   virtual bool try_swapped(int /*peer*/) { return true; }
-  /// True when the collective is over; otherwise the task suspends.
+  /// True when the collective is complete; otherwise the task suspends.
   virtual bool begin(const collective& c) = 0;
 
   [[nodiscard]] bool suspended() const noexcept { return static_cast<bool>(waiting_); }
@@ -237,7 +237,7 @@ class port {
     gives_way_ = false;
     std::exchange(waiting_, nullptr).resume();
   }
-  /// The task waits for nothing but its next turn.
+  /// The task yields until its next turn.
   [[nodiscard]] bool gives_way() const noexcept { return gives_way_; }
 
   std::uint32_t at_hand_ = 0;

@@ -12,7 +12,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Elements of bytes are rows of them, also where they have holes behind and no MPI library runs.
+// Elements of bytes are rows of them, also if they have gaps behind and no MPI library runs.
 void copy_rows(const std::byte* from, count_t from_stride, std::byte* to, count_t to_stride, count_t n,
                const element& e) {
   for (count_t i = 0; i < n; ++i, from += from_stride, to += to_stride) copy_bytes(to, from, as_size(e.size));
@@ -105,7 +105,7 @@ void store::pack_run(const unit_run& r, std::byte* to) {
 }
 
 void store::read(std::span<const unit_run> from, std::byte* to) {
-  constexpr std::size_t ahead = 12;  // small units come from anywhere: fetched early, many at a time
+  constexpr std::size_t ahead = 12;  // small units are scattered: prefetched, many at a time
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (i + ahead < from.size()) __builtin_prefetch(at(from[i + ahead].at));
     pack_run(from[i], to);

@@ -11,14 +11,14 @@
 
 namespace taquin::detail {
 
-/// Units in a row.
+/// Consecutive units.
 struct unit_run {
   count_t at = 0;
   count_t length = 0;
   [[nodiscard]] count_t end() const noexcept { return at + length; }
 };
 
-/// Units in a row that change their place. The two runs may overlap.
+/// Consecutive units that change their place. The two runs may overlap.
 struct unit_move {
   count_t from = 0;
   count_t to = 0;
@@ -31,7 +31,7 @@ struct unit_move {
   return n;
 }
 
-/// A unit is so many elements of one type. Units below `border` lie in the caller's array, in its layout, with holes if
+/// A unit is so many elements of one type. Units below `border` lie in the caller's array, in its layout, with gaps if
 /// the type has any; those from there on lie in staging, packed. No run crosses the border.
 class store {
  public:
@@ -44,7 +44,7 @@ class store {
   [[nodiscard]] count_t end() const noexcept { return end_; }
   /// Data bytes of one unit.
   [[nodiscard]] std::size_t unit_bytes() const noexcept { return bytes_; }
-  /// Units in the array are `unit_bytes` in a row, as in staging.
+  /// Units in the array are `unit_bytes` each and consecutive, as in staging.
   [[nodiscard]] bool plain() const noexcept { return plain_; }
   /// Elements of a unit.
   [[nodiscard]] count_t length() const noexcept { return length_; }
@@ -59,14 +59,14 @@ class store {
   void copy(count_t from, count_t to, count_t length = 1);
   /// Moves units; the two runs may overlap.
   void move(const unit_move& m);
-  /// Moves so many bytes of it at most, but at least one unit, and takes them off `left`: the units that are still in
-  /// their old place. Returns whether all have moved.
+  /// Moves so many bytes of it at most, but at least one unit, and subtracts them from `left`: the units that are still
+  /// in their old place. Returns whether all have moved.
   bool move_some(unit_move& left, std::size_t bytes);
-  /// Moves all of it. Returns false where that fails: what is in its new place may then be damaged.
+  /// Moves all of it. Returns false if that fails: the data in the new place may then be damaged.
   bool try_move(const unit_move& left) noexcept;
   /// Packs units into `to`.
   void gather(std::span<const unit_run> from, std::byte* to);
-  /// The same, and the way back, not counted as copied.
+  /// The same, and the reverse, not counted as copied.
   void read(std::span<const unit_run> from, std::byte* to);
   void write(const std::byte* from, const unit_run& to);
 

@@ -1,5 +1,5 @@
-// Protocols are coroutines: they decide, a port communicates. Where an await is not over at once the task suspends, and
-// the port resumes it when what it waits for is there.
+// Protocols are coroutines: they decide, a port communicates. If an await is not ready immediately the task suspends,
+// and the port resumes it after the awaited event.
 #pragma once
 
 #include <coroutine>
@@ -62,9 +62,9 @@ class task {
   }
 
   [[nodiscard]] bool done() const noexcept { return handle_.done(); }
-  /// Runs until the first await that is not over at once.
+  /// Runs until the first await that is not ready.
   void start() { handle_.resume(); }
-  /// Throws what the coroutine threw.
+  /// Throws the coroutine's exception.
   void check() const {
     if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
   }

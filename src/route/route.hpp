@@ -11,7 +11,7 @@
 
 namespace taquin::detail {
 
-/// What all ranks of a communicator know of it in the same way.
+/// The state of a communicator that all its ranks know identically.
 struct comm_state {
   bool failed = false;    ///< a rank has failed in a call on it
   bool cold = false;      ///< the preloaded library's: one of the first blocking exchanges on it
@@ -22,7 +22,7 @@ struct comm_state {
 enum class call_use : std::uint8_t { blocking, plan };
 
 enum class route : std::uint8_t {
-  failed,   ///< the error of the communicator, on this rank at once
+  failed,   ///< the error of the communicator, on this rank, immediately
   library,  ///< the MPI library's own call
   step,     ///< one collective step with the headers and small data of all ranks; then done, or `plan`
   plan,     ///< agree, choose, prepare, run

@@ -1,4 +1,4 @@
-// What a schedule does while it runs, for the trace of the preloaded library. By default nobody listens; then each
+// The actions of a running schedule, for the trace of the preloaded library. By default there is no observer; then each
 // event costs one test of a pointer.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace taquin::detail {
 
-/// Hears of rounds and messages, on the thread that runs the schedule. Throws nothing and makes no call that waits.
+/// Receives events of rounds and messages, on the schedule's thread. Throws nothing and makes no call that waits.
 class activity {
  public:
   enum class way : std::uint8_t { sends, receives };
 
-  /// Returns what completes() is to be told.
+  /// Returns the argument for completes().
   virtual std::uint32_t begins(std::size_t round) noexcept = 0;
-  /// A message of so many bytes is posted; `peer` is a rank of `comm`. Returns what completes() is to be told.
+  /// A message of so many bytes is posted; `peer` is a rank of `comm`. Returns the argument for completes().
   virtual std::uint32_t posts(way which, MPI_Comm comm, int peer, int lane, std::uint64_t bytes) noexcept = 0;
   virtual void completes(std::uint32_t told) noexcept = 0;
 

@@ -12,8 +12,8 @@ namespace {
 
 int log2_ceil(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
 
-/// What all builders share: the rank's place and regions of `count`-element slots in the three buffers. Slots stand an
-/// extent apart, so that types with holes keep their layout.
+/// State that all builders share: the rank's place and regions of `count`-element slots in the three buffers. Slots
+/// stand an extent apart, so that types with gaps keep their layout.
 class builder {
  public:
   builder(int rank, int ranks, count_t count, const element& e, std::pmr::memory_resource* memory,
@@ -60,7 +60,7 @@ class builder {
   std::uint32_t type_;
 };
 
-// Dissemination: after round k everybody has heard of 2^(k+1) ranks. One byte stands for "I am here".
+// Dissemination: after round k each rank depends on messages of 2^(k+1) ranks. One byte stands for "I am here".
 schedule builder::barrier() {
   s_.scratch_bytes = 2;
   const std::uint32_t byte = s_.add_type(element::bytes(1));
@@ -167,7 +167,7 @@ void builder::rotate(int root, bool into_recv) {
   s_.end_round();
 }
 
-// Subtrees of the binomial tree are runs of relative ranks: what a rank has collected is one run of slots.
+// Subtrees of the binomial tree are runs of relative ranks: the slots that a rank has gathered are one run.
 schedule builder::gather(int root) {
   const int me = (rank_ - root + ranks_) % ranks_;
   const int low = me == 0 ? ranks_ : me & -me;
@@ -218,7 +218,7 @@ schedule builder::allgather() {
   return std::move(s_);
 }
 
-// In round k a rank holds the combination of the last 2^k ranks up to itself, and gets that of the 2^k before.
+// In round k a rank holds the combination of the last 2^k ranks up to itself, and receives that of the 2^k before.
 schedule builder::scan() {
   scratch(1);
   const region mine = slots(place::recv, 0);

@@ -31,7 +31,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       slots_(0, memory),
       in_slot_(memory) {
   array_list::take(*this, measure());
-  // Where ranks meet, at most two starts' messages are at one; half of the schedule's are receives.
+  // If ranks synchronize, messages of at most two starts are at one; half of the schedule's are receives.
   const bool few = schedule_.meets && schedule_.messages.size() <= as_size(where_.in_flight);
   if (where_.reused && where_.ranks > 0 && !few) schedule_.mark_one_way();
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
@@ -40,7 +40,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
   slots_.describe_by(this);
   if (where.shared != nullptr) slots_.reads(*where.shared);
   if (schedule_.ahead && floods()) {
-    // Not behind the tags of its lanes: ranks may have different numbers of lanes.
+    // Not after the tags of its lanes: ranks may have different numbers of lanes.
     gate_.emplace(where_.comm, where_.tag + mpi::communicator::gate_tag, static_cast<const mpi::awaited*>(this),
                   memory);
     for (round& r : schedule_.rounds) r.in_flight = (r.in_flight + 1) / 2;  // receives do not count
@@ -79,7 +79,7 @@ bool executor::indexed(const message& m) const noexcept {
          });
 }
 
-// Sizes of what there is for all rounds together. And the totals of one exchange.
+// The totals of all rounds together, for arrays. And the totals of one exchange.
 executor::sizes executor::measure() {
   const std::size_t messages = schedule_.messages.size();
   sizes s{.scratch = schedule_.scratch_bytes, .messages = messages, .requests = where_.reused ? messages : 0};
@@ -193,7 +193,7 @@ void executor::copy_locally() {
   mpi::spend_on_copies(shared);
 }
 
-// Begins the round that the walk has come to, if there is one and it may begin.
+// Enters the round that the walk has reached, if there is one and it may begin.
 void executor::enter() {
   if (walk_.over()) {
     if (where_.shared != nullptr) where_.shared->add_to_base(schedule_.arrivals);
@@ -213,7 +213,7 @@ void executor::begin() {
 // Posts what the lane may have in flight, into slots from `slot` on.
 void executor::post_more(std::size_t lane, std::uint32_t slot) {
   if (!gate_) return walk_.post(lane, [&](std::uint32_t i) { post(slot++, i); });
-  do {  // a stage may be complete at once
+  do {  // a stage may be complete immediately
     walk_.post(lane, [&](std::uint32_t i) {
       if (schedule_.messages[i].way == direction::send) return post(i, i);
       if (walked(i)) walk_.complete(lane);
@@ -221,7 +221,7 @@ void executor::post_more(std::size_t lane, std::uint32_t slot) {
   } while (walk_.staged() && walk_.at(lane).open == 0 && walk_.at(lane).next < walk_.at(lane).end);
 }
 
-// Where messages may come unasked no longer than until the gate is over.
+// If unexpected messages may arrive no longer than until the gate is complete.
 void executor::post_ahead() {
   for (std::uint32_t i = 0; i < schedule_.messages.size(); ++i) {
     if (schedule_.messages[i].way != direction::recv) continue;
@@ -231,8 +231,8 @@ void executor::post_ahead() {
   gate_->start();
 }
 
-// The walk has come to a receive that was posted ahead: true when it counts as complete. In a round that bounds what is
-// in flight all do, so that they take no send's place, and are waited for at the end.
+// The walk has reached a receive that was posted ahead: true when it counts as complete. In a round that bounds the
+// messages in flight all do, so that they use no send's slot, and are waited for at the end.
 bool executor::walked(std::uint32_t i) {
   if (!slots_.active(i) || (!walk_.staged() && walk_.now().in_flight > 0)) return true;
   in_slot_[i] &= ~unasked;
@@ -267,8 +267,8 @@ bool executor::meet(bool block) {
   return arrived();
 }
 
-// Completes what has arrived, or waits until something has; posts what may follow. A stage is posted when all answers
-// were taken: its requests go into slots that were just freed.
+// Completes messages that have arrived, or waits for one; posts the next ones. A stage is posted when all answers were
+// received: its requests go into slots that were just freed.
 void executor::complete_some(bool block) {
   const auto one = [&](std::size_t n, const MPI_Status&) {
     const auto slot = static_cast<std::uint32_t>(n);
@@ -284,7 +284,7 @@ void executor::complete_some(bool block) {
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
 }
 
-// Completes what has arrived in the current round, or waits until something has; true when the round is over. Behind
+// Completes messages that have arrived in the current round, or waits for one; true when the round is complete. After
 // the last round there may be receives that no round has waited for.
 bool executor::advance(bool block) {
   if (gate_ && !gate_->over(block)) return false;
@@ -296,7 +296,7 @@ bool executor::advance(bool block) {
   if (walk_.done()) return true;
   const std::uint32_t used = walk_.slots();
   if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
-      walk_.open() == used) {  // nothing follows: complete all at once
+      walk_.open() == used) {  // nothing follows: complete all together
     if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
     if (!staging_.empty() || heard_by != nullptr)
       for (std::uint32_t slot = 0; slot < used; ++slot) taken(in_slot_[slot]);
@@ -307,7 +307,7 @@ bool executor::advance(bool block) {
   return walk_.done();
 }
 
-// Sends all that waits for nothing: rounds without messages are over at once.
+// Sends all that waits for nothing: rounds without messages are complete immediately.
 void executor::start() {
   ++starts_;
   walk_.start();
@@ -335,7 +335,7 @@ void executor::wait() {
   check_sizes();
 }
 
-// A rank that was sent more than it expects has gone through all rounds, because others wait for what it sends.
+// A rank that received more than it expects has gone through all rounds, because others wait for its messages.
 void executor::check_sizes() {
   const auto kept = slots_.take_truncation();
   if (!kept) return;
@@ -344,7 +344,7 @@ void executor::check_sizes() {
   mpi::refuse_truncation(*kept, rank);
 }
 
-// The peers of messages that are under way.
+// The peers of pending messages.
 void executor::describe(mpi::wait_note& note) const {
   const std::size_t rounds = schedule_.rounds.size();
   note.what = fmt::format("round {} of {}", std::min(walk_.round() + 1, rounds), rounds);

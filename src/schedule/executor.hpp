@@ -32,8 +32,8 @@ struct execution {
   bool reused = false;               ///< persistent requests; otherwise each message is posted once, as it is
   MPI_Op op = MPI_OP_NULL;           ///< of copies that combine
   shared_scratch* shared = nullptr;  ///< where the schedule has place::shared; outlives the executor
-  int in_flight = std::numeric_limits<int>::max();  ///< most messages that come to a rank unasked; the same on all
-  int ranks = 0;  ///< of the communicator, where all of them run the schedule and in_flight is to hold
+  int in_flight = std::numeric_limits<int>::max();  ///< most unexpected messages at a rank; the same on all
+  int ranks = 0;  ///< of the communicator, if all of them run the schedule and in_flight must hold
 };
 
 class executor final : public operation, private mpi::awaited {
@@ -58,7 +58,7 @@ class executor final : public operation, private mpi::awaited {
   struct wire {
     void* data = nullptr;
     int count = 0;
-    std::uint32_t told = 0;  // what completes() is told
+    std::uint32_t told = 0;  // the argument for completes()
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::byte* staging = nullptr;  // packed messages only
   };
@@ -130,7 +130,7 @@ class executor final : public operation, private mpi::awaited {
   std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
   mpi::request_set slots_;                    // the messages in flight
   std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
-  // Where more ranks than may be in flight could send to this one: receives are posted ahead, message i in slot i, and
+  // If more ranks than may be in flight could send to this one: receives are posted ahead, message i in slot i, and
   // nothing is sent until all ranks have done so.
   std::optional<gate> gate_;
   static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive

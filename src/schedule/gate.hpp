@@ -1,5 +1,5 @@
-// A barrier of messages without data, before an exchange that could flood a rank that is late: when it is over, every
-// rank of the communicator has posted its receives.
+// A barrier of messages without data, before an exchange that could flood a late rank: when it is complete, every rank
+// of the communicator has posted its receives.
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@
 
 namespace taquin::detail {
 
-/// A dissemination in ⌈log2 p⌉ rounds. It describes what it waits for, for the report of a timeout.
+/// A dissemination in ⌈log2 p⌉ rounds. It describes the awaited messages, for the report of a timeout.
 class gate {
  public:
   /// Local. Messages have `tag`.
@@ -19,7 +19,7 @@ class gate {
   void start();
   /// True when all ranks have started.
   bool over(bool block);
-  /// The same, as far as this rank knows. Until then others may wait for what it passes on.
+  /// The same, as far as this rank knows. Until then others may wait for messages that it forwards.
   [[nodiscard]] bool is_over() const noexcept { return distance_ >= ranks_; }
   /// Bytes that it takes beside itself.
   static constexpr std::size_t bytes() noexcept { return mpi::request_set::bytes(2); }

@@ -128,9 +128,9 @@ void scan(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op
   start({collective::scan, send, recv, count, type, op}, comm);
 }
 
-// Local prefixes, then a scan of the ranks' totals, then each rank puts what is before it in front of its own. A rank
-// without elements has no total of its own: it passes on what comes from before, so empty ranks are left out of the
-// scan by a communicator of the others.
+// Local prefixes, then a scan of the ranks' totals, then each rank prepends the sum of the ranks before it. A rank
+// without elements has no total of its own: it forwards the sum from before, so empty ranks are left out of the scan by
+// a communicator of the others.
 void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   auto& state = state_of(comm);
   agree_on_invalid_argument(state, check({collective::scan, send, recv, count, type, op}, state.size()));
@@ -152,7 +152,7 @@ void scan_elements(const void* send, void* recv, count_t count, MPI_Datatype typ
   typed_copy(to + (count - 1) * e.extent, 1, e, mine, 1, e);
   auto& group = mpi::communicator::of(filled);
   execute({collective::scan, mine, before, 1, type, op}, group);
-  // The scan includes this rank: its predecessor's result is what stands before.
+  // The scan includes this rank: its predecessor's result is the sum of the ranks before.
   const int next = group.rank() + 1 < group.size() ? group.rank() + 1 : MPI_PROC_NULL;
   const int previous = group.rank() > 0 ? group.rank() - 1 : MPI_PROC_NULL;
   TAQUIN_MPI(PMPI_Sendrecv(before, 1, type, next, 0, mine, 1, type, previous, 0, group.get(), MPI_STATUS_IGNORE));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int nobody = -1;
 
-// Where `rank` + k is, or nobody.
+// Where `rank` + k is, or no rank.
 int neighbour(patterns::permutation kind, int rank, int ranks, int k) {
   const auto there = static_cast<std::int64_t>(rank) + k;
   switch (kind) {
@@ -24,7 +24,7 @@ int neighbour(patterns::permutation kind, int rank, int ranks, int k) {
   return (rank ^ k) < ranks ? rank ^ k : nobody;
 }
 
-// From where, of a shift or ring: the rank k places before.
+// The source of a shift or ring: the rank k places before.
 int sender(patterns::permutation kind, int rank, int ranks, int k) {
   const auto there = static_cast<std::int64_t>(rank) - k;
   if (kind == patterns::permutation::ring) return static_cast<int>((there % ranks + ranks) % ranks);

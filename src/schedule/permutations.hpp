@@ -1,6 +1,6 @@
 // Permutations: every rank sends to one other and receives from one, as schedules.
 //
-// Source: Communication Patterns and MPI Primitives, §3. docs/internals/patterns.md shows what their naive versions do.
+// Source: Communication Patterns and MPI Primitives, §3. docs/internals/patterns.md shows how naive versions fail.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ std::string_view name_of(patterns::permutation kind) noexcept;
 /// One line, for lists.
 std::string_view summary_of(patterns::permutation kind) noexcept;
 
-/// In which order a rank acts. Only `together` neither serialises nor deadlocks whatever the size of the messages.
+/// The order in which a rank acts. Only `together` neither serialises nor deadlocks whatever the size of the messages.
 enum class ordering : std::uint8_t {
   together,   ///< send and receive in one round
   send_first  ///< first send, then receive: the trap

@@ -57,7 +57,7 @@ void schedule::add(int peer, direction way, packing how, const region* first, st
   if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, std::exchange(waits_, false)});
 }
 
-// Among very many messages no search is made: to mark them is safe, and only costs an answer at times.
+// Among very many messages no search is made: to mark them is safe, and only costs an answer now and then.
 void schedule::mark_one_way() noexcept {
   constexpr std::size_t many = 4096;
   for (message& m : messages) {

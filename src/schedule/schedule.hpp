@@ -17,7 +17,7 @@ enum class place : std::uint8_t {
   send,
   recv,
   scratch,  ///< the rank's own
-  shared    ///< one for all ranks of a node, who see each other's writes when they have waited for each other
+  shared    ///< one for all ranks of a node, which see each other's writes after they have waited for each other
 };
 
 /// `repeat` runs of `count` elements each, the first at `offset` bytes from the buffer's base, each further run
@@ -31,7 +31,7 @@ struct region {
   place where = place::send;
 };
 
-/// How several regions travel as one message.
+/// How several regions are sent as one message.
 enum class packing : std::uint8_t {
   datatype,    ///< as one derived datatype, of the simplest constructor: the MPI library gathers and scatters
   structured,  ///< the same, as a struct of the regions one by one
@@ -53,7 +53,7 @@ struct message {
   bool one_way = false;   ///< to a peer from which nothing is received in this exchange
 };
 
-/// What a copy does with its target.
+/// The effect of a copy on its target.
 enum class merge : std::uint8_t {
   replace,  ///< to = from
   combine   ///< to = from ⊗ to, with the operator that the schedule is run with; both regions of one type
@@ -76,13 +76,13 @@ struct copy {
 struct round {
   std::uint32_t messages_end = 0;  ///< one past its last message; its first is the end of the round before
   std::uint32_t copies_end = 0;
-  std::uint32_t in_flight = 0;  ///< most messages pending at once, later ones follow as earlier complete; 0: all
+  std::uint32_t in_flight = 0;  ///< most messages pending concurrently, later ones follow as earlier complete; 0: all
   std::uint32_t lanes = 0;      ///< 0: none
   std::int32_t awaits = -1;     ///< begins when each rank of the node has arrived so often in this exchange; 0: has
-                                ///< ended the exchange before; −1: at once
+                                ///< ended the exchange before; −1: immediately
   bool arrives = false;         ///< its end is an arrival
   bool joins = false;           ///< ends when its messages are posted: they complete with those of the next round
-  std::uint32_t step = 0;       ///< its number when rounds that were dropped, which other ranks may have, are counted
+  std::uint32_t step = 0;       ///< its number if dropped rounds, which other ranks may have, are counted
 };
 
 /// Parts `first` to `end` − 1.
@@ -118,8 +118,8 @@ class schedule {
   [[nodiscard]] region send_block(const local_exchange& x, int peer) const;
   [[nodiscard]] region recv_block(const local_exchange& x, int peer) const;
 
-  /// Adds to the round that is being built. Messages and copies without bytes are left out, which sender and receiver
-  /// do alike because both know the size.
+  /// Adds to the round that is being built. Messages and copies without bytes are left out, by sender and receiver
+  /// consistently because both know the size.
   void send(int peer, const region& r) { add(peer, direction::send, packing::datatype, &r, 1); }
   void recv(int peer, const region& r) { add(peer, direction::recv, packing::datatype, &r, 1); }
   void send(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::send, how, first, n); }
@@ -133,7 +133,7 @@ class schedule {
   void join() noexcept { joins_ = true; }
   /// Closes the round, which may be empty; its end is an arrival. All ranks of a node arrive equally often.
   void arrive();
-  /// The messages that follow belong to this lane of the round. Lanes are begun in order; end_lanes closes the round.
+  /// The messages that follow belong to this lane of the round. Lanes are started in order; end_lanes closes the round.
   void begin_lane(int lane);
   /// The lane's next message waits for its earlier ones.
   void then() noexcept { waits_ = true; }
@@ -162,9 +162,9 @@ class schedule {
   std::size_t scratch_bytes = 0;  ///< size of the buffer place::scratch
   std::size_t shared_bytes = 0;   ///< size of place::shared; the same on all ranks of a node
   int arrivals = 0;               ///< in one exchange
-  bool ahead = false;  ///< all its receives may be posted before anything else: nothing but they writes there
-  /// What a rank has in the end has come, by way of others, from all: no rank ends an exchange before all have begun
-  /// it. All ranks have equally many messages.
+  bool ahead = false;             ///< all its receives may be posted before anything else: only they write there
+  /// A rank's result depends on messages, direct or forwarded, from all: no rank ends an exchange before all have
+  /// entered it. All ranks have equally many messages.
   bool meets = false;
 
  private:

@@ -1,6 +1,6 @@
-// The way of one rank through its schedule: its rounds one after another, in each round its lanes, in each lane its
-// stages. The executor, the simulated runner and the evaluation under a model go this way; they say what it means to
-// post a message and when one is complete.
+// The walk of one rank through its schedule: its rounds one after another, in each round its lanes, in each lane its
+// stages. The executor, the simulated runner and the evaluation under a model use this walk; they define how a message
+// is posted and when one is complete.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ class walk {
     std::uint32_t next = 0;        ///< its next message
     std::uint32_t end = 0;         ///< one past its last
     std::uint32_t open = 0;        ///< posted and not complete
-    std::uint32_t first_slot = 0;  ///< of what it has in flight: as many slots as its widest stage has messages
+    std::uint32_t first_slot = 0;  ///< of its messages in flight: as many slots as its widest stage has messages
   };
 
-  /// Through `s`, which outlives this; takes memory for the lanes.
+  /// Through `s`, which outlives this; allocates the lanes.
   explicit walk(const schedule& s, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// Bytes that it takes for rounds of so many lanes.
   static constexpr std::size_t bytes(std::size_t lanes) noexcept { return lanes * sizeof(lane); }
@@ -40,7 +40,7 @@ class walk {
   [[nodiscard]] bool over() const noexcept { return round_ == schedule_->rounds.size(); }
   [[nodiscard]] std::size_t round() const noexcept { return round_; }
   [[nodiscard]] const detail::round& now() const noexcept { return schedule_->rounds[round_]; }
-  /// The round waits for arrivals, or nobody has entered it.
+  /// The round waits for arrivals, or is not entered.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
 
   /// Sets out the lanes of the round. The caller then posts what each may, and does the round's copies.
@@ -50,14 +50,14 @@ class walk {
   [[nodiscard]] const lane& at(std::size_t k) const noexcept { return staged() ? lanes_[k] : single_; }
   /// The lanes go by stages.
   [[nodiscard]] bool staged() const noexcept { return now().lanes > 0; }
-  /// Messages that the round may have in flight at once, those that joined it included.
+  /// Messages that the round may have concurrently in flight, those that joined it included.
   [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
   /// Messages in flight; messages of the round that are not posted yet.
   [[nodiscard]] std::uint32_t open() const noexcept { return open_; }
   [[nodiscard]] std::uint32_t unposted() const noexcept { return unposted_; }
 
   /// Calls post(message) for each message of lane k that may be posted now: as many as may be in flight, or the lane's
-  /// next stage. `post` may say that messages are complete.
+  /// next stage. `post` may report that messages are complete.
   template <class Post>
   void post(std::size_t k, Post post);
   /// A message of lane k, or all that are in flight, are complete.
@@ -70,7 +70,7 @@ class walk {
     open_ = 0;
   }
 
-  /// The round is over: all is posted, and complete unless the next round completes it.
+  /// The round is done: all is posted, and complete unless the next round completes it.
   [[nodiscard]] bool done() const noexcept { return entered_ && unposted_ == 0 && (open_ == 0 || now().joins); }
   /// Turns to the next round.
   void leave() noexcept {
@@ -91,7 +91,7 @@ class walk {
   std::uint32_t open_ = 0;
   std::uint32_t unposted_ = 0;
   std::uint32_t slots_ = 0;
-  std::uint32_t most_ = 0;  // in flight at once, in a round without stages
+  std::uint32_t most_ = 0;  // concurrently in flight, in a round without stages
   bool entered_ = false;
 };
 

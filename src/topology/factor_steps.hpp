@@ -15,13 +15,13 @@
 
 namespace taquin::detail {
 
-/// What happens inside a node.
+/// The steps inside a node.
 enum class inside : std::uint8_t {
   stepped,  ///< §3: one-directional steps, one for each ordered pair of the node's ranks, in rounds of its own
-  moved     ///< §4: all at once, when the node first has no partner; rounds that it alone would need are saved
+  moved     ///< §4: all together, when the node first has no partner; rounds that it alone would need are saved
 };
 
-/// Two nodes that meet in a round; or a node that is its own partner, with `there` == `here`.
+/// Two nodes that are partners in a round; or a node that is its own partner, with `there` == `here`.
 struct pairing {
   int round = 0;  ///< counted over all phases
   int here = 0;

@@ -5,8 +5,8 @@
 
 namespace taquin::detail {
 
-/// Rounds in which `vertices` (at least 1) all meet each other. With an odd number of vertices each is its own partner
-/// in one of them; with an even number no one is: all self-loops would be one further factor.
+/// Rounds in which `vertices` (at least 1) are all paired with each other. With an odd number of vertices each is its
+/// own partner in one of them; with an even number no one is: all self-loops would be one further factor.
 constexpr int factors(int vertices) noexcept { return vertices % 2 == 0 ? vertices - 1 : vertices; }
 
 /// The partner of u in round i, 0 ≤ i < factors(vertices).

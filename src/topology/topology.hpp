@@ -90,7 +90,7 @@ struct topology {
   [[nodiscard]] const level& nodes() const noexcept { return levels.front(); }
   /// The most groups of level l > 0 that any group of the level outside has.
   [[nodiscard]] int most_groups(std::size_t l) const;
-  /// What lies inside a node: its ranks in order, with the levels that follow the first; none where there are no more.
+  /// The inside of a node: its ranks in order, with the levels that follow the first; none if there are no more.
   [[nodiscard]] topology inside(int node) const;
   /// Adds a level; colours are compared within the groups of the last level only. A level that splits nothing is left
   /// out.
