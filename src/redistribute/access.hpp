@@ -1,4 +1,4 @@
-// For interfaces on top of the library.
+// Functions for interfaces on top of the library.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 namespace taquin::detail {
 
 struct redistribution_access {
-  /// The constructor. If the interface has found this rank's arguments wrong, all ranks throw its `invalid_text`. Null:
-  /// nothing is wrong.
+  /// The constructor. If the interface has found this rank's arguments invalid, all ranks throw its `invalid_text`.
+  /// Null: they are valid.
   static redistribution make(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,
                              const redistribute_options& o, const char* invalid_text) {
     return {data, blocks, block_length, type, comm, o, invalid_text};

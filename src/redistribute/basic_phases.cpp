@@ -1,4 +1,4 @@
-// basic_phases: global phases, each moving what fits.
+// basic_phases: global phases, in each of which the blocks move that fit.
 //
 // Source:  Pinar and Hendrickson's basic algorithm as Siegel & Siegel describe it, section 2.1; BPH in Hofmann &
 //          Rünger.

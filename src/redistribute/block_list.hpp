@@ -51,8 +51,8 @@ class block_list {
   }
   [[nodiscard]] std::span<const word> words() const noexcept { return words_; }
 
-  /// Calls visit(first, count) for each run of a list, and soon(k) with the word some places ahead, which is a block's
-  /// number or a count: for prefetching.
+  /// Calls visit(first, count) for each run of a list, and soon(k) with the word some positions ahead, which is a
+  /// block's number or a count: for prefetching.
   template <class Visit, class Soon>
   static void read(std::span<const word> words, std::size_t ahead, Visit visit, Soon soon) {
     for (std::size_t i = is_marked(words) ? 1 : 0; i < words.size(); ++i) {

@@ -20,8 +20,8 @@ void block_map::no_such_slot(slot s) const {
   throw usage_error(fmt::format("block {} does not exist: there are {} places for blocks", s, at_.size()), MPI_ERR_ARG);
 }
 
-// A chain that begins at a free slot needs no spare block: each move frees the slot that the next block comes to. What
-// remains are closed cycles of occupied slots.
+// A chain that begins at a free slot needs no spare block: each move frees the slot that the next block moves to.
+// Closed cycles of occupied slots remain.
 bool permutation::find_chain() {
   const auto n = static_cast<slot>(source_.size());
   for (; !cycles_ && at_ < n; ++at_)

@@ -1,4 +1,4 @@
-// Where blocks go, kept beside them as they move; and the two local moves that all algorithms share.
+// The destinations of blocks, kept beside them as they move; and the two local moves that all algorithms share.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace taquin::detail {
 using slot = std::uint32_t;
 inline constexpr slot no_slot = std::numeric_limits<slot>::max();
 
-/// `count` slots in a row.
+/// Consecutive slots.
 struct slot_range {
   slot first = 0;
   slot count = 0;
@@ -42,7 +42,7 @@ struct address {
 
 class block_map;
 
-/// A permutation of blocks, which can be done in several steps. source[s] is the slot whose block comes to slot s, or
+/// A permutation of blocks, which can be done in several steps. source[s] is the slot whose block moves to slot s, or
 /// no_slot; `spare` is a free slot.
 class permutation {
  public:
@@ -59,7 +59,7 @@ class permutation {
   slot spare_;
   slot at_ = 0;          // where to look for the next chain
   slot hole_ = no_slot;  // the free slot of the chain that is being followed
-  slot end_ = no_slot;   // where that chain ends: at a slot to which nothing comes, or where the spare block belongs
+  slot end_ = no_slot;   // where that chain ends: at a slot to which no block moves, or where the spare block belongs
   bool cycles_ = false;  // no chain begins at a free slot any more
   std::size_t left_ = 0;
 };
@@ -81,8 +81,8 @@ class block_map {
     if (s >= at_.size()) no_such_slot(s);
     at_[s] = a;
   }
-  /// A block for `a` is to be received into the slot; came() says that it has arrived. In between the slot is marked,
-  /// because after a failure its bytes must not be taken for data.
+  /// A block for `a` will be received into the slot; came() reports its arrival. In between the slot is marked, because
+  /// after a failure its bytes must not be taken for data.
   void expect(slot s, const address& a) { set(s, {-2 - a.rank, a.index}); }
   void came(slot s) noexcept { at_[s].rank = -2 - at_[s].rank; }
   void came(const unit_run& r) noexcept {
@@ -106,7 +106,7 @@ class block_map {
   /// Counts the live blocks by destination: counts[r] for r < counts.size(). Staging included.
   void count(std::span<std::uint32_t> counts) const noexcept;
 
-  /// Where blocks come from in a permutation: sort_bytes.
+  /// The sources of blocks in a permutation: sort_bytes.
   struct sort_tables;
   /// For a permutation that sorts the blocks by destination rank, free slots last; blocks of a rank keep their order.
   [[nodiscard]] sort_tables by_rank(int ranks, std::pmr::memory_resource* memory) const;
@@ -114,7 +114,7 @@ class block_map {
   void by_index(std::int32_t self, std::span<slot> source) const;
 
   /// Sorts the blocks in place. Each block is copied at most once, and one block per closed cycle of slots once more,
-  /// through `spare`, a free slot. Linear; takes sort_bytes from `memory` for the while.
+  /// through `spare`, a free slot. Linear; uses sort_bytes from `memory` meanwhile.
   void sort(int ranks, slot spare, std::pmr::memory_resource* memory);
   /// Puts every block to its index; all must be for rank `self`. Copies as for sort; an entry of `table` for each slot.
   void place(std::int32_t self, slot spare, std::span<slot> table);
@@ -130,7 +130,7 @@ class block_map {
       array_list::take(*this, slots, ranks);
       std::ranges::fill(source, no_slot);
     }
-    std::pmr::vector<slot> source;  // the slot whose block comes to a slot
+    std::pmr::vector<slot> source;  // the slot whose block moves to a slot
     std::pmr::vector<slot> next;    // where the next block for a rank goes
 
     template <class Each>

@@ -1,8 +1,8 @@
-// Blocks that are read out of their owners' arrays, where the ranks of one node may do so: the owner is only told that
-// they are gone.
+// Blocks that are read from their owners' arrays, where the ranks of one node may do so: the owner only receives an
+// acknowledgement.
 //
-// A block that is to leave a rank stays at its place until that rank is told that it was read. So a reader that knows
-// the place may read at any time, without a lock.
+// A block that will leave a rank stays at its place until that rank receives the acknowledgement. So a reader that
+// knows the place may read at any time, without a lock.
 #pragma once
 
 #include <array>
@@ -21,19 +21,19 @@ namespace taquin::detail {
 
 class block_reader {
  public:
-  /// Smaller blocks go by messages: for each run the kernel must look up the owner's pages, which costs more than they
-  /// do.
+  /// Smaller blocks go by messages: for each run the kernel must look up the owner's pages, which costs more than the
+  /// messages.
   static constexpr std::size_t least_bytes = 4096;
-  /// Words in a note. MPI libraries send messages of this size eagerly, so that the sender does not wait for an owner
-  /// that is reading.
+  /// Words in an acknowledgement. MPI libraries send messages of this size eagerly, so that the sender does not wait
+  /// for an owner that is reading.
   static constexpr std::uint32_t most_words = 128;
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<block_reader>(s); }
 
-  /// `t`: the targets that all ranks have learnt; no block may have moved since.
+  /// `t`: the targets that all ranks have; no block may have moved since.
   block_reader(machine& m, const targets& t);
-  /// Learns where the others' blocks are. Collective.
+  /// Exchanges the places of blocks. Collective.
   static task meet(machine& m, block_reader& r);
-  /// Whether this rank may still read the blocks of `source`: the kernel may have come to refuse it.
+  /// Whether this rank may still read the blocks of `source`: the kernel may refuse it now.
   [[nodiscard]] bool may_read(int source) const;
   /// Reads the blocks of `source` that have these numbers among those for this rank (a block_list) into places of the
   /// same number, in order. Throws usage_error where the memory cannot be read.
@@ -47,7 +47,7 @@ class block_reader {
   };
   static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
   static_assert(words_each == 10);
-  static constexpr std::size_t batch = 32;  // parts that are copied at once
+  static constexpr std::size_t batch = 32;  // parts that are copied together
   /// The one whose blocks are being read.
   struct origin {
     int rank = -1;
@@ -76,9 +76,9 @@ class block_reader {
   origin from_;
 };
 
-/// Ranks of a node read each other's blocks where all of the node can: those whose blocks `rank` reads, by what ranks
-/// have told of theirs, complemented where they cannot be read. `nodes`: null where the communicator is on one. Null on
-/// all ranks where nobody reads.
+/// Ranks of a node read each other's blocks if all of the node can: those whose blocks `rank` reads, by the counts that
+/// ranks have published, complemented where they cannot be read. `nodes`: null if the communicator is on one. Null on
+/// all ranks if no rank reads.
 std::optional<rank_group> who_reads(std::span<const count_t> told, const node_view* nodes, int rank);
 
 }  // namespace taquin::detail

@@ -11,7 +11,7 @@
 
 namespace taquin::detail {
 
-/// A map as the caller gives it. Where blocks are divided, units() and those behind it are of the parts.
+/// A map as the caller gives it. If blocks are divided, units() and the fields after it are of the parts.
 struct given_map {
   count_t length = 0;
   count_view ranks;
@@ -32,7 +32,7 @@ struct given_map {
   }
 };
 
-/// What is wrong with the arguments of a redistribution; `invalid_text`: what the interface on top has found. Local.
+/// The error in the arguments of a redistribution; `invalid_text`: that of the interface on top. Local.
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                                 const redistribute_options& o, const char* invalid_text);
 
@@ -42,11 +42,11 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
 /// Throws usage_error on this rank unless each of `blocks` has an index, and a rank of −1 to `ranks` − 1.
 void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t blocks, int ranks);
 
-/// Throws what is wrong on any rank, if anything, on every rank.
+/// Throws the error of any rank, if there is one, on every rank.
 task agree_on(machine& m, const std::optional<invalid_argument>& invalid);
 
 /// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
-/// been learned; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
+/// been exchanged; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
 task check_injective(machine& m, const targets& t);
 /// Whether it would, for places of this rank. Local.
 bool has_clash(const machine& m, const targets& t);

@@ -1,4 +1,4 @@
-// What the options of a redistribution or a migration mean.
+// The meaning of the options of a redistribution or a migration.
 #pragma once
 
 #include <cmath>
@@ -17,13 +17,13 @@ inline patience patience_of(const redistribute_options& o) noexcept {
   return patience::of({.on_timeout = o.on_timeout, .timeout = o.timeout});
 }
 
-/// What is started is looked after by a thread.
+/// A thread progresses a started operation.
 inline bool by_thread(const redistribute_options& o) {
   return o.progress == progress_by::thread ||
          (o.progress == progress_by::library && environment::get().progress_thread && mpi::can_progress_by_thread());
 }
 
-/// What all ranks must have alike.
+/// A hash of all that must be identical on all ranks.
 inline std::uint64_t choices_of(const redistribute_options& o) {
   fingerprint all;
   all.add(o.algorithm);

@@ -49,7 +49,7 @@ class edge_source {
   std::size_t rank_ = 0;
 };
 
-// What a rank executes, and how many of each rank's blocks have come.
+// The action that a rank executes, and how many of each rank's blocks have arrived.
 struct action_list {
   explicit action_list(std::pmr::memory_resource* memory) : actions(memory), got(memory) {}
   std::pmr::vector<cyclic_action> actions;
@@ -62,7 +62,7 @@ struct action_list {
   }
 };
 
-// Free blocks: told to each rank, and of each rank.
+// Free blocks: published to each rank, and of each rank.
 struct free_blocks {
   explicit free_blocks(std::pmr::memory_resource* memory) : own(memory), room(memory) {}
   std::pmr::vector<word> own;
@@ -104,7 +104,7 @@ class told_actions {
 
  private:
   friend struct array_list;
-  std::size_t most_, full_ = 0, open_ = 0;  // ranks with `most` actions; ranks that have to acknowledge
+  std::size_t most_, full_ = 0, open_ = 0;  // ranks with `most` actions; ranks that must acknowledge
   std::pmr::vector<std::uint32_t> of_;
 };
 
@@ -114,8 +114,8 @@ std::size_t bytes(const table_sizes& s) noexcept {
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
-// The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it tells
-// all ranks.
+// The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it
+// notifies all ranks.
 void search(machine& m, cyclic_planner& plan, told_actions& told) {
   const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
   plan.search([&] { return told.may(); },

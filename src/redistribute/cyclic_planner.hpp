@@ -40,8 +40,8 @@ class cyclic_planner {
     --missing_;
   }
 
-  /// Searches until it needs an edge that is missing, or `may()` is false. It asks `may()` before each cycle or chain,
-  /// which schedule at most one action per rank. `act(rank, action)` schedules, `more(rank)` asks for an edge.
+  /// Searches until it needs an edge that is missing, or `may()` is false. It calls `may()` before each cycle or chain,
+  /// which schedule at most one action per rank. `act(rank, action)` schedules, `more(rank)` requests an edge.
   template <class May, class Act, class More>
   void search(May may, Act act, More more) {
     if (!started_ && missing_ > 0) return;
@@ -122,7 +122,7 @@ class cyclic_planner {
     }
   }
 
-  // A chain that ends at a rank with nothing to send; by the count of blocks it has room for all that is sent to it.
+  // A chain that ends at a rank with nothing to send; by the count of blocks it has space for all that is sent to it.
   template <class Act, class More>
   void shift(Act act, More more) {
     if (stack_.size() == 1) return pop();

@@ -14,7 +14,7 @@ namespace taquin::detail {
 
 namespace {
 constexpr std::size_t chunk_bytes =
-    std::size_t{160} * 1024;  // a message; small enough that what is copied stays in cache
+    std::size_t{160} * 1024;  // a message; small enough that the copied bytes stay in cache
 constexpr slot most_scattered = 128;
 constexpr std::uint32_t most_read = 64;
 constexpr std::size_t frames = 6144;  // coroutines
@@ -61,14 +61,14 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
 
 namespace {
 
-// Where more blocks come than there are places, one more than these is received to find the clash.
+// If more blocks arrive than there are places, one more than these is received to find the clash.
 table_sizes most_tables(const buffer_sizes& s, int ranks, std::size_t blocks) noexcept {
   return {.ranks = as_size(ranks), .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
 }
 
-// What is taken for a while, one at a time: learning the targets, checking them, the algorithm and those that it hands
-// over to, the permutation. The sources that the first algorithm has learnt are kept beside the targets that its
-// successors learn.
+// The temporary memory of phases, of which one is active at a time: exchange of the targets, their check, the algorithm
+// and those that it hands over to, the permutation. The sources of the first algorithm are kept beside the targets that
+// its successors exchange.
 std::size_t for_a_while(const redistribution_algorithm& a, const table_sizes& t) noexcept {
   const std::size_t kept = a.hands_over ? t.blocks * sizeof(std::int32_t) : 0;
   return kept + std::max({exchange_targets_bytes(t), target_exchange::bytes(t), check_injective_bytes(t), a.memory(t),
@@ -96,7 +96,7 @@ namespace {
 
 constexpr std::size_t without_limit_blocks = 16384;  // blocks that have the largest buffers where there is no limit
 constexpr std::size_t least_default = 65536;
-constexpr std::size_t usual_part = 16384;  // smaller ones only where there is no other way
+constexpr std::size_t usual_part = 16384;  // smaller ones only if there is no other way
 
 // Calls visit(parts) for each number of parts that blocks can have, until it returns true.
 template <class Visit>

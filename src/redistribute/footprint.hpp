@@ -1,4 +1,4 @@
-// The memory of a redistribution, of the arrays that its parts declare.
+// The memory of a redistribution, computed from the arrays that its parts declare.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace taquin::detail {
 
 /// The sizes of buffers, the same on all ranks that have blocks: for blocks of `block_bytes`, when no such rank has
 /// fewer than `least_blocks`. A rank without blocks has those for 0. With fewer blocks a message, at most `most_chunk`,
-/// they take less.
+/// they need less.
 buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blocks,
                                   slot most_chunk = std::numeric_limits<slot>::max()) noexcept;
 /// The same for at most so many messages in flight (redistribute_options::in_flight).
 buffer_sizes bounded(buffer_sizes sizes, int in_flight, int ranks) noexcept;
-/// What the port needs for them.
+/// The sizes of the port for them.
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
 
 /// The most bytes of scratch memory of a redistribution on a rank with `blocks` blocks, those that the algorithm hands
@@ -24,7 +24,7 @@ port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
 
-/// Of these, the bytes that are free for a sparse exchange by which ranks learn their targets. They grow with the
+/// Of these, the bytes that are free for a sparse exchange by which ranks exchange their targets. They grow with the
 /// blocks.
 std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                              std::size_t blocks) noexcept;

@@ -95,7 +95,7 @@ partition_buffers::partition_buffers(std::size_t elements, std::size_t bytes, st
       source_(elements / block, nothing, memory),
       ranks_(ranks, memory) {}
 
-// Into a block for each rank. A full one goes behind those that went before: as many elements have been read.
+// Into a block for each rank. A full one is appended to the blocks before: as many elements have been read.
 void partition_buffers::gather(std::byte* data, std::span<const int> destinations) noexcept {
   const auto each = [&](auto copy) {
     std::uint32_t written = 0;
@@ -133,7 +133,7 @@ void partition_buffers::gather(std::byte* data, std::span<const int> destination
   }
 }
 
-// Chains begin at places that hold no block, and what is left are cycles, of which a block waits in the spare one.
+// Chains begin at places that hold no block; cycles remain, of which a block waits in the spare one.
 std::size_t partition_buffers::move_blocks(std::byte* data) noexcept {
   const std::size_t bytes = block_ * bytes_;
   const std::size_t written = source_.size() - static_cast<std::size_t>(std::ranges::count(source_, nothing));

@@ -17,10 +17,10 @@ namespace taquin::detail {
 /// complements them back. Returns the bytes copied. Local.
 std::size_t permute(std::byte* data, std::size_t bytes, std::span<int> position, std::span<std::byte> buffer) noexcept;
 
-/// What partition() takes for elements of `bytes` each.
+/// The memory of partition() for elements of `bytes` each.
 class partition_buffers {
  public:
-  /// Elements in a block; 0: the room is too small, or elements are so large that blocks are no use.
+  /// Elements in a block; 0: the memory is too small, or elements are so large that blocks are no use.
   static std::size_t block_length(std::size_t elements, std::size_t bytes, std::size_t ranks,
                                   std::size_t room) noexcept;
 

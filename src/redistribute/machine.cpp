@@ -37,7 +37,7 @@ std::string redistribution_names() {
 
 namespace {
 
-// What this rank tells the others.
+// The header of this rank for the others.
 struct told_indices {
   explicit told_indices(std::pmr::memory_resource* memory) : index(memory), next(memory) {}
   std::pmr::vector<word> index;          // of the blocks in targets::order
@@ -115,7 +115,7 @@ task exchange_targets(machine& m, targets& t, bool* valid) {
 
 namespace {
 
-// A test by the program then copies a piece, and not all that there is to move.
+// A test by the program then copies a chunk, and not all that there is to move.
 task permute(machine& m, block_map::sort_tables& tables) {
   permutation moves(*m.map, tables.source, m.spare());
   while (!moves.go_on(m.piece())) co_await m.net->give_way();

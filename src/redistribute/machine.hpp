@@ -1,5 +1,5 @@
-// What a redistribution algorithm is given, and the list of them. To add one: a file in this folder that defines
-// `const redistribution_algorithm taquin::detail::NAME_redistribution`, and one line in redistributions.def.
+// The arguments of a redistribution algorithm, and the list of algorithms. To add one: a file in this folder that
+// defines `const redistribution_algorithm taquin::detail::NAME_redistribution`, and one line in redistributions.def.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +24,18 @@ struct buffer_sizes {
   slot receive_buffers = 1;    ///< staging buffers among the slots
   slot scatter_buffers = 0;    ///< those of them in which no block waits for its slot
   slot send_buffers = 1;       ///< in the port
-  slot read = 1;               ///< blocks that are read at once, where that is possible
+  slot read = 1;               ///< blocks that are read together, where that is possible
   slot scattered = 1;          ///< runs that one transfer is received into
   std::uint32_t words = 16;    ///< most words in a request
-  std::uint32_t requests = 1;  ///< requests of one rank under way at once
+  std::uint32_t requests = 1;  ///< requests of one rank pending at a time
   std::uint32_t per_peer = 1;  ///< those of them that go to one rank
-  bool gated = false;          ///< no rank sends blocks unasked before all have posted their receives
+  bool gated = false;          ///< no rank sends unsolicited blocks before all have posted their receives
 
   /// Slots beside the caller's array, the spare one included.
   [[nodiscard]] slot staging_slots() const noexcept { return receive_buffers * chunk + 1; }
 };
 
-/// What the arrays of an algorithm are made for: of one rank as it is, or of any at most.
+/// The sizes for an algorithm's arrays: of one rank as it is, or the most of any.
 struct table_sizes {
   std::size_t ranks = 1;
   std::size_t blocks = 0;    ///< slots of the caller's array
@@ -45,7 +45,7 @@ struct table_sizes {
   [[nodiscard]] std::size_t slots() const noexcept { return blocks + buffers.staging_slots(); }
 };
 
-/// Who sends what to this rank, by place: learned from the others in one exchange.
+/// The senders of this rank's blocks, by place: from one exchange with the other ranks.
 struct targets {
   explicit targets(std::pmr::memory_resource* memory)
       : out_at(memory), order(memory), in_at(memory), index(memory), source(memory) {}
@@ -58,7 +58,7 @@ struct targets {
   bool learnt = false;                     ///< all of it
 
   /// For the map after a failure: the rank that sends the block of each place of this rank; −1: no other rank. The
-  /// other lists are given up when the first algorithm has moved blocks.
+  /// other lists are freed when the first algorithm has moved blocks.
   std::pmr::vector<std::int32_t> source;
   void keep_sources(slot blocks);
 
@@ -71,7 +71,7 @@ struct targets {
   }
 };
 
-/// One rank's state. The map is right whenever an algorithm begins or ends, so that another algorithm can go on there.
+/// One rank's state. The map is right whenever an algorithm begins or ends, so that another one can continue there.
 struct machine {
   std::pmr::memory_resource* memory = nullptr;
   int rank = 0;
@@ -79,10 +79,10 @@ struct machine {
   block_map* map = nullptr;
   port* net = nullptr;
   buffer_sizes sizes;
-  double least_progress = 0;             ///< hand over when a round moves a smaller part of what was left
+  double least_progress = 0;             ///< hand over when a round moves a smaller part of the remaining blocks
   std::string_view successor = "slots";  ///< the algorithm that takes over; `least_progress` does not apply to it
-  targets* known = nullptr;              ///< what exchange_targets would learn, when it is known already
-  bool handed_over = false;              ///< another algorithm went before: blocks may be in staging
+  targets* known = nullptr;              ///< the result of exchange_targets, if it is known already
+  bool handed_over = false;              ///< another algorithm ran before: blocks may be in staging
   std::uint64_t rounds = 0;
   slot parts = 1;                ///< of a block of the caller's: each is a block here
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: the algorithm that takes over
@@ -93,18 +93,18 @@ struct machine {
   [[nodiscard]] slot staging() const noexcept { return blocks(); }
   /// A staging slot that is free whenever blocks are permuted.
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
-  /// Blocks that this rank moves by itself before it gives way.
+  /// Blocks that this rank moves by itself before it yields.
   [[nodiscard]] std::size_t piece() const noexcept {
     return std::max<std::size_t>(port::piece / std::max<std::size_t>(map->units().unit_bytes(), 1), 1);
   }
-  /// A transfer of blocks is complete: the map says so.
+  /// A transfer of blocks is complete: updates the map.
   void settle(const event& e) const noexcept {
     if (e.what == event::kind::arrived)
       map->came(e.units);
     else
       map->clear(e.units);
   }
-  /// For the arrays of an algorithm that goes by `t`.
+  /// The arrays of an algorithm that uses `t`.
   [[nodiscard]] table_sizes tables(const targets& t) const noexcept {
     return {as_size(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};
   }
@@ -115,9 +115,9 @@ struct redistribution_algorithm {
   std::string_view summary;  ///< one line, for the table
   std::string_view source;
   std::string_view rounds;  ///< as a formula
-  /// Bytes that its arrays take beside what all take, at most.
+  /// Bytes of its arrays beside those of all algorithms, at most.
   std::size_t (*memory)(const table_sizes&) noexcept = nullptr;
-  /// Brings every block to its rank, or stops with `hand_over` set alike on all ranks.
+  /// Moves every block to its rank, or stops with `hand_over` set on all ranks.
   task (*run)(machine&) = nullptr;
   bool hands_over = false;  ///< it may stop before the end
 };
@@ -133,14 +133,14 @@ const redistribution_algorithm* find_redistribution(std::string_view name) noexc
 /// "slots, …"
 std::string redistribution_names();
 
-/// Learns the targets: three collectives. Blocks for this rank itself are left out. `valid`: whether this rank's map
-/// is, where that is not known. Where it is false on some rank, it is on all ranks after the first collective; nothing
-/// is learnt then.
+/// Exchanges the targets: three collectives. Blocks for this rank itself are left out. `valid`: whether this rank's map
+/// is, if that is not known. If it is false on some rank, it is on all ranks after the first collective; no target is
+/// exchanged then.
 task exchange_targets(machine& m, targets& t, bool* valid = nullptr);
 /// Bytes that it takes meanwhile.
 std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
 
-/// Sorts the blocks by destination rank (block_map::sort), a piece in each test.
+/// Sorts the blocks by destination rank (block_map::sort), a chunk in each test.
 task sort_by_rank(machine& m);
 
 /// Every block of the rank is for the rank itself: puts each to its index.

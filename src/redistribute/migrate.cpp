@@ -1,6 +1,6 @@
 // A migration: the items of a rank are sorted by destination in place, and the runs for each rank are exchanged in
-// place. The ranks agree once on all that can be refused; then they exchange how many items go where; then nothing but
-// the failure of a rank, or of the exchange itself, can end it.
+// place. The ranks agree once on all possible errors; then they exchange how many items go where; then only the failure
+// of a rank, or of the exchange itself, can end it.
 #include "taquin/migrate.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ constexpr std::size_t least_chunk = 16384;  // with less, data that have no free
 
 // An array of the migration.
 struct column {
-  element item;  // of which an item has `length`; all of it where there are no gaps
+  element item;  // of which an item has `length`; all of it if there are no gaps
   count_t length = 1;
   std::size_t bytes = 0;   // of an item, data alone
   std::size_t stride = 0;  // from an item to the next
@@ -88,12 +88,12 @@ struct migration::state {
   void keep_map(const column& c, bool begun) noexcept;
 
   [[nodiscard]] std::size_t ranks() const noexcept { return as_size(running.comm()->size()); }
-  // Four numbers per rank; the sort and the exchange have the rest in turn.
+  // Four numbers per rank; the sort and the exchange use the rest, one after the other.
   [[nodiscard]] std::size_t needed() const noexcept {
     const std::size_t sorting = keeps ? items * sizeof(int) + buffer_bytes() : 0;
     return fixed_bytes() + std::max(sorting, exchange_bytes());
   }
-  // With what the heap rounds up to.
+  // With the heap's rounding.
   [[nodiscard]] std::size_t state_bytes() const noexcept {
     return sizeof(state) + columns.size() * sizeof(column) + 64;
   }
@@ -106,7 +106,7 @@ struct migration::state {
       if (!c.item.contiguous()) s.unit_span = std::max(s.unit_span, static_cast<std::uint64_t>(c.item.extent));
     return in_place_operation::least(s) + std::min(items * widest(), least_chunk);
   }
-  // As much as the exchange then has.
+  // As much as the exchange has afterwards.
   [[nodiscard]] std::size_t sorting_allowance() const noexcept {
     if (options.memory != unlimited) return options.memory - std::min(options.memory, budget.used());
     return std::max<std::size_t>(items * widest() / 100, 65536);
@@ -218,7 +218,7 @@ std::size_t migration::plan(const char* invalid_text, std::size_t room, std::opt
   return s.arriving;
 }
 
-// Counts what goes where, and tells each rank how much comes from this one: nothing where that is not known.
+// Counts the items for each rank, and sends each rank its count: nothing if that is not known.
 std::optional<invalid_argument> migration::state::plan(const char* invalid_text, std::size_t room,
                                                        std::optional<std::size_t> storage) {
   const auto p = static_cast<int>(ranks());
@@ -244,7 +244,7 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
   return invalid;
 }
 
-// What the exchange in place must know alike.
+// A hash of all that the exchange in place requires to be identical.
 void migration::state::describe() {
   std::uint64_t widest = 0;
   std::uint64_t span = 0;
@@ -325,7 +325,7 @@ void migration::state::run(std::span<void* const> data) {
   options.stats->peak_memory = std::max({options.stats->peak_memory, budget.peak(), storage_peak});
 }
 
-// What is whole, in items: of the exchange, or of what was to be exchanged.
+// The whole items: of the exchange, or of the data before it.
 void migration::state::keep_map(const column& c, bool begun) noexcept {
   try {
     const auto unit = shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);

@@ -29,7 +29,7 @@ failure::block_map map_of_items(const failure::block_map& of_units, std::size_t 
   failure::block_map map{.known = true, .unit_bytes = static_cast<count_t>(bytes)};
   const auto n = static_cast<count_t>(units);
   const auto unit_bytes = bytes / units;
-  const auto join = [](const std::vector<part>& parts) {  // where the exchange has cut what belongs together
+  const auto join = [](const std::vector<part>& parts) {  // where the exchange has cut units of one item
     std::vector<part> joined;
     for (const part& p : parts) append(joined, p);
     return joined;

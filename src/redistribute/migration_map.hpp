@@ -1,4 +1,4 @@
-// What is whole after a migration has failed, in items: of the exchange in place it is known in bytes.
+// The whole items after a migration has failed: the exchange in place knows them in bytes.
 #pragma once
 
 #include <cstddef>

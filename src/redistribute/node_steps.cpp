@@ -184,7 +184,7 @@ void node_steps::write_lists(const given_map& given) {
   out_at_.front() = 0;
 }
 
-// Marks the places of the blocks that come, and reads those blocks that must be read. False where something is missing.
+// Marks the places of incoming blocks, and reads those blocks that must be read. False if a block is missing.
 bool node_steps::learn() {
   std::size_t stay = 0;
   bool good = true;
@@ -215,7 +215,7 @@ bool node_steps::learn() {
   return true;
 }
 
-// Reads blocks straight into their places where these are free, otherwise into staging.
+// Reads blocks straight into their places if these are free, otherwise into staging.
 bool node_steps::read(int source, const node_line& line) {
   owner from;
   std::memcpy(&from, c_.room(source), sizeof from);

@@ -1,10 +1,10 @@
 // A redistribution of few blocks in two steps of a node's memory, for calls that wait.
 //
-// In the first step each rank's line for another says how many blocks come, and a list in the rank's room where they
-// go. A receiver checks the places. Blocks for which their owner's room has no place it reads out of the owner's array,
-// into staging or into places that are free. In the second step the other blocks are in their owners' rooms, and all
-// ranks say whether they have what they need. Blocks are written over only when all have said so. Otherwise nothing has
-// changed, and the ranks go the long way, which finds out why.
+// In the first step each rank's line for another has the number of blocks, and a list in the rank's room their places.
+// A receiver checks the places. Blocks that do not fit into their owner's room are read from the owner's array, into
+// staging or into places that are free. In the second step the other blocks are in their owners' rooms, and all ranks
+// publish whether they have the blocks that they need. Blocks are overwritten only if all have them. Otherwise nothing
+// has changed, and the ranks take the general path, which finds the reason.
 #pragma once
 
 #include <cstddef>
@@ -28,19 +28,19 @@ namespace taquin::detail {
 class node_steps {
  public:
   static constexpr std::string_view name = "node_steps";
-  /// What all ranks have alike.
+  /// The arguments that are identical on all ranks.
   struct setting {
     std::span<const count_t> blocks;  ///< of each rank
     std::size_t block_bytes = 0;
-    std::uint32_t number = 0;  ///< tells one redistribution from another on the communicator
+    std::uint32_t number = 0;  ///< distinguishes this redistribution from others on the communicator
     slot staging = 0;          ///< blocks that any rank can stage
     bool readable = false;     ///< ranks can read each other's blocks
     bool check = true;         ///< refuse two blocks for one place
   };
-  /// Whether every map can go this way where the memory suffices. The same on all ranks.
+  /// Whether every map can be served so if the memory suffices. The same on all ranks.
   static bool suit(const setting& s, const channel& c) noexcept;
-  /// Redistributes. False, on all ranks alike, where nothing has changed. Behind the rank's blocks `units` has a slot
-  /// for each block that is staged, and a spare one. Collective, blocking.
+  /// Redistributes. False, on all ranks, if nothing has changed. After the rank's blocks `units` has a slot for each
+  /// staged block, and a spare one. Collective, blocking.
   static bool run(const setting& s, channel& c, store& units, memory_budget& memory, const given_map& given,
                   statistics* stats);
 
@@ -50,7 +50,7 @@ class node_steps {
   node_steps(const setting& s, channel& c, store& units, memory_budget& memory);
 
  private:
-  // What a room begins with: where its rank's blocks are.
+  // The head of a room: where its rank's blocks are.
   struct owner {
     std::uint64_t data = 0;
     buffer_place shared;
@@ -60,7 +60,7 @@ class node_steps {
     slot index;
     slot at;
   };
-  // What ranks say in a step.
+  // The records of ranks in a step.
   enum class word : std::uint32_t { lists, ready };
 
   [[nodiscard]] static std::uint32_t choices(const setting& s, word w) noexcept {

@@ -12,7 +12,7 @@ namespace {
 
 using words = std::pmr::vector<word>;
 
-// What a rank does in a phase. Per rank: blocks that it has for it, that it may send, that it takes from it.
+// A rank's numbers in a phase. Per rank: blocks that it has for it, that it may send, that it takes from it.
 struct phase {
   explicit phase(machine& m)
       : begin(m.memory),
@@ -46,7 +46,7 @@ struct phase {
   }
 };
 
-// What the root tells ranks that park and ranks with space of each other.
+// The pairs of ranks, one that parks and one with space, that the root sends to them.
 struct parking_answers {
   explicit parking_answers(std::pmr::memory_resource* memory)
       : at(memory), told(memory), next(memory), mine_at(memory), mine(memory) {}
@@ -65,7 +65,7 @@ struct parking_answers {
   }
 };
 
-// The destinations of what moves in a phase, as they are sent and received.
+// The destinations of blocks that move in a phase, as they are sent and received.
 struct addresses {
   explicit addresses(std::pmr::memory_resource* memory) : out(memory), out_at(memory), in(memory), in_at(memory) {}
   words out;
@@ -81,7 +81,7 @@ struct addresses {
   }
 };
 
-// Of sorted blocks: counts what is where.
+// Of sorted blocks: counts them by rank.
 void survey(const machine& m, phase& f) {
   m.map->count(f.out);
   std::exclusive_scan(f.out.begin(), f.out.end(), f.begin.begin(), 0U);
@@ -101,7 +101,7 @@ void leave_extra(machine& m, phase& f) {
     }
 }
 
-// First fit, in order of rank, of what others ask to send.
+// First fit, in order of rank, of the blocks that others request to send.
 void grant(phase& f, std::span<const word> requests) {
   slot room = f.room;
   for (std::size_t r = 0; r < f.take.size(); ++r) room -= f.take[r] = std::min(requests[r], room);
@@ -176,7 +176,7 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   for (std::size_t i = 0; i < a.mine.size(); i += 2) f.parked.push_back({a.mine[i], a.mine[i + 1]});
 }
 
-// The destinations of what moves: the index for a block that is granted, rank and index for one that is parked.
+// The destinations of moving blocks: the index for a block that is granted, rank and index for one that is parked.
 task exchange_addresses(machine& m, phase& f, addresses& all) {
   const std::size_t p = f.out.size();
   array_list::take(all, p, 0U, 0U);
@@ -204,7 +204,7 @@ task exchange_addresses(machine& m, phase& f, addresses& all) {
   co_await m.net->exchange(out, out_at, in, in_at);
 }
 
-// Moves the blocks: at most a message for what is granted and one for what is parked per pair of ranks.
+// Moves the blocks: at most one message of granted and one of parked blocks per pair of ranks.
 task transfer(machine& m, phase& f) {
   block_map& map = *m.map;
   addresses all(m.memory);
@@ -252,8 +252,8 @@ task transfer(machine& m, phase& f) {
 
 }  // namespace
 
-// Blocks that leave have a place, and those that come need one: together at most all places, with two words each. A
-// rank parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
+// Blocks that leave have a place, and incoming ones need one: together at most all places, with two words each. A rank
+// parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
 std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
   const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
   const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;
@@ -288,7 +288,7 @@ task run_phases(machine& m, bool park) {
       }
     }
     left_before = left;
-    if (park && room == 0 && m.rank == 0) f.room = 1;  // the extra slot, where there is no free one at all
+    if (park && room == 0 && m.rank == 0) f.room = 1;  // the extra slot, if there is no free one at all
     leave_extra(m, f);
 
     std::ranges::copy(f.out, f.scratch.begin());

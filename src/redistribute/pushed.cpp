@@ -10,11 +10,11 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr word most_counted = 0xff;  // a count is a byte; this one says that the rank's map is invalid
+constexpr word most_counted = 0xff;  // a count is a byte; this one means that the rank's map is invalid
 constexpr std::size_t counts_in_word = sizeof(word);
 
-// What ranks tell each other, a row for each rank: how many blocks its sender has for every rank, and the places of
-// those for the receiver.
+// The headers that ranks send to each other, a row for each rank: how many blocks its sender has for every rank, and
+// the places of those for the receiver.
 struct rows {
   rows(std::size_t ranks, std::size_t most, const buffer_sizes& s, std::pmr::memory_resource* memory)
       : length(head(ranks) + most), out(memory), in(memory), runs(memory) {
@@ -45,7 +45,7 @@ struct rows {
   }
 };
 
-// `t.out_at` and `t.order` are made on the way.
+// `t.out_at` and `t.order` are made along with it.
 void tell(const machine& m, targets& t, bool valid, rows& all) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
@@ -73,7 +73,7 @@ void tell(const machine& m, targets& t, bool valid, rows& all) {
       all.row(to)[head + k - t.out_at[to]] = map[t.order[k]].index;
 }
 
-// Every rank finds the same: no map is invalid, and no rank gets more blocks than it has places.
+// Every rank finds the same: no map is invalid, and no rank receives more blocks than it has places.
 bool fit(const rows& all, std::span<const count_t> blocks) {
   for (std::size_t from = 0; from < blocks.size(); ++from)
     if (all.count(from, 0) == most_counted) return false;
@@ -85,7 +85,7 @@ bool fit(const rows& all, std::span<const count_t> blocks) {
   return true;
 }
 
-// What comes; whether each block has a place of its own.
+// The incoming blocks; whether each has a place of its own.
 bool learn(const machine& m, const rows& all, targets& t) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
@@ -107,7 +107,7 @@ bool learn(const machine& m, const rows& all, targets& t) {
   return good;
 }
 
-// The number of transfers that have begun.
+// The number of transfers that were posted.
 int receive_all(machine& m, const targets& t) {
   int begun = 0;
   slot z = m.staging();
@@ -124,7 +124,7 @@ int receive_all(machine& m, const targets& t) {
   return begun;
 }
 
-// The number of transfers that are not over.
+// The number of transfers that are not complete.
 int send_all(machine& m, const targets& t, rows& all) {
   int begun = 0;
   for (int d = 1; d < m.ranks; ++d) {

@@ -12,7 +12,7 @@ namespace {
 using failure::part;
 using failure::state;
 
-// The block in slot s, with what is to be said of it where it is in the array.
+// The block in slot s, with its description if it is in the array.
 part held(failure::block_map& map, const block_map& at, slot s, int peer, state in_array) {
   const part p{in_array, peer, at[s].index, 1, s};
   if (s < at.blocks()) return p;

@@ -22,7 +22,7 @@ void redistribution::state::begin(const arguments& x, const redistribute_options
   });
 }
 
-// What this rank brings to the agreement.
+// This rank's contribution to the agreement.
 element redistribution::state::describe(const arguments& x, bool lacks_memory) {
   proposal& p = proposed;
   p.invalid =
@@ -38,8 +38,8 @@ element redistribution::state::describe(const arguments& x, bool lacks_memory) {
   return e;
 }
 
-// How many blocks each rank has, and whether others can read them where they are; the problem that follows. Where the
-// limit has no place for that, only the problem.
+// How many blocks each rank has, and whether others can read them in their places; the problem that follows. If the
+// limit is too small for that, only the problem.
 redistribution_problem redistribution::state::tell_blocks(const arguments& x, const element& e, const agreed& all) {
   mpi::communicator& comm = *running.comm();
   const auto ranks = detail::as_size(comm.size());
@@ -77,7 +77,7 @@ redistribution_problem redistribution::state::tell_blocks(const arguments& x, co
 void redistribution::state::prepare(const arguments& x, const element& e, const agreed& all) {
   mpi::communicator& comm = *running.comm();
   chosen = find_redistribution(options.algorithm);
-  options.algorithm = options.algorithm == "auto" ? "auto" : chosen->name;  // for repair(): the caller's may be gone
+  options.algorithm = options.algorithm == "auto" ? "auto" : chosen->name;  // for repair(): the caller's may be freed
   running.algorithm = chosen->name;
   length = x.length;
   type = x.type;

@@ -1,4 +1,4 @@
-// What a redistribution keeps: the agreed sizes, the memory for any map, and the moves that are under way.
+// The state of a redistribution: the agreed sizes, the memory for any map, and the pending moves.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ struct redistribution::state final {
         &given);
   }
 
-  // start(), where ranks may wait for each other: they find their targets by a sparse exchange.
+  // start(), if ranks may wait for each other: they find their targets by a sparse exchange.
   void ask_and_start(given_map given) {
     given.parts = parts;
     begin_next(chosen->name);
@@ -89,7 +89,7 @@ struct redistribution::state final {
         &given);
   }
 
-  // start() and wait(). Where that can be done in two steps of the node's memory, it is.
+  // start() and wait(). If two steps of the node's memory suffice, it uses them.
   void run(const given_map& given) {
     if (channel* const node = running.node_if_there(); by_steps && node != nullptr && run_by_steps(*node, given))
       return;
@@ -137,7 +137,7 @@ struct redistribution::state final {
     }
   }
 
-  /// Keeps the map of what is whole, for failure::blocks() and for repair(). `given`: the destinations of a start that
+  /// Keeps the map of whole blocks, for failure::blocks() and for repair(). `given`: the destinations of a start that
   /// has failed.
   void keep(const given_map* given) noexcept {
     if (!moving && given == nullptr) return;
@@ -198,8 +198,8 @@ struct redistribution::state final {
       if (asked_ == outcome::lacking) all_.asks = false;  // it would be again
     }
 
-    // Whether all ranks know theirs, and no two blocks go to one place. Otherwise they go the long way, which finds out
-    // why. Collective, blocking.
+    // Whether all ranks know theirs, and no two blocks go to one place. Otherwise they take the general path, which
+    // finds the reason. Collective, blocking.
     void agree_on_targets() {
       if (asked_ == outcome::refused || asked_ == outcome::lacking) return;
       const bool good = asked_ == outcome::learnt && !(all_.options.check && has_clash(m_, known_));
@@ -233,8 +233,8 @@ struct redistribution::state final {
         }
       }
       if (!told_) {
-        // A rank that is late may not have received blocks of the start before. Where the exchange's messages beside
-        // them would be too many, nobody sends these before all ranks are here.
+        // A late rank may not have received blocks of the start before. If the exchange's messages beside them would be
+        // too many, no rank sends these before all ranks are here.
         if (static_cast<slot>(m_.ranks) - 1 > m_.sizes.requests) co_await agree_on(m_, bad_);
         bool valid = !bad_;
         co_await exchange_targets(m_, known_, &valid);
@@ -251,7 +251,7 @@ struct redistribution::state final {
     targets known_;
     using outcome = target_exchange::outcome;
     outcome asked_ = outcome::refused;
-    bool told_ = false;  // all ranks have learnt their targets, and they are good
+    bool told_ = false;  // all ranks have their targets, and they are good
     statistics found_;   // of the sparse exchange
     machine m_;
     task steps_;
@@ -261,29 +261,29 @@ struct redistribution::state final {
                                    const std::optional<given_map>& back, const char* invalid_text);
 
   static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
-  call running;          // first: what follows uses its communicator
-  mpi::plan_tags tags;   // what is under way between start() and wait()
-  memory_budget budget;  // before what returns its memory to it
+  call running;          // first: the members that follow use its communicator
+  mpi::plan_tags tags;   // pending between start() and wait()
+  memory_budget budget;  // before the members that return their memory to it
   redistribute_options options;
   proposal proposed;
   std::shared_ptr<const node_view> nodes;  // where there are several that share memory
   count_t length = 0;                      // the caller's
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  count_t parts = 1;  // of each block, which are blocks of their own where the memory is too small for whole ones
+  count_t parts = 1;  // of each block, which are blocks of their own if the memory is too small for whole ones
   std::optional<std::pmr::vector<count_t>> blocks;
   node_steps::setting steps;
-  bool by_steps = false;              // calls that wait go in two steps: the same on all ranks
-  bool pushes = false;                // few blocks are sent without being asked for: the same on all ranks
+  bool by_steps = false;              // calls that wait use two steps: the same on all ranks
+  bool pushes = false;                // few blocks are sent without a request: the same on all ranks
   bool asks = false;                  // calls that wait find their targets by a sparse exchange: the same on all ranks
-  std::size_t memory_to_ask = 0;      // that such an exchange may take: the same on all ranks
+  std::size_t memory_to_ask = 0;      // that such an exchange may use: the same on all ranks
   std::size_t asking_peak = 0;        // the most during sparse exchanges
-  std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks where nobody reads
+  std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks if no rank reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;
   std::optional<store> units;
   std::optional<mpi_port> net;
   std::optional<transfer> moving;
-  std::optional<failure::block_map> left;  // of the last one, where it has failed in the middle
+  std::optional<failure::block_map> left;  // of the last one, if it was aborted
   bool ended = false;                      // the last one, well
 };
 

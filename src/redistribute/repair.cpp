@@ -43,7 +43,7 @@ std::vector<int> ranks_now(MPI_Comm before, MPI_Comm now) {
   return there;
 }
 
-// Each block has a judge: the rank that it goes to, or, where that has failed, one that follows from its number.
+// Each block has an arbiter: the rank that it goes to, or, if that has failed, one that follows from its number.
 struct judges {
   judges(MPI_Comm before, const mpi::communicator& now)
       : there(ranks_now(before, now.get())), old(as_size(now.size())) {
@@ -85,7 +85,7 @@ struct number_table {
 
   detail::memory_budget sent;  // what is sent lies there
   std::vector<std::vector<int>> to;
-  std::vector<int> layout;  // counts and places of what is sent, and of what comes
+  std::vector<int> layout;  // counts and places of sent and of received numbers
   std::vector<int> in;
 };
 
@@ -130,8 +130,8 @@ void unstage(failure::block_map& map, store& units) {
   map.staged = std::move(left);
 }
 
-// A rank that has a block for another one claims it. The judge of the claim is the rank that the block goes to, or,
-// where that has failed, a rank that follows from its number. The judge refuses a block that it has already, or that
+// A rank that has a block for another one claims it. The arbiter of the claim is the rank that the block goes to, or,
+// if that has failed, a rank that follows from its number. The arbiter refuses a block that it has already, or that
 // another rank has claimed before.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now) {
   const judges of(before, now);
@@ -175,8 +175,8 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
 
 namespace {
 
-// Where blocks were before. The judge of a block is told by the rank that has it, and by the one that had it before. It
-// tells the first one where the block was, and the second one what nobody has.
+// The previous places of blocks. Each block's holder and its previous holder report to its arbiter. The arbiter replies
+// to the first with the previous place, and to the second with the blocks that no rank has.
 class origins_of_blocks {
  public:
   origins_of_blocks(const failure::block_map& map, const judges& of, const given_map& given, mpi::communicator& now)
@@ -221,7 +221,7 @@ class origins_of_blocks {
     nowhere_.exchange(now_);
   }
 
-  // The map of what the judges have told.
+  // The map of the arbiters' replies.
   void write(failure::block_map& map) {
     locate();
     map.outgoing.clear();
@@ -249,7 +249,7 @@ class origins_of_blocks {
     here_.back().peer = to;
   }
 
-  // Every block that is here, with the rank and the place that had it; −1 where that rank has failed.
+  // Every block that is here, with the rank and the place that had it; −1 if that rank has failed.
   void locate() {
     const auto as_it_is = [](const part& p) { return p.what == state::staged ? state::staged : state::stands; };
     std::vector<bool> homeless(here_.size(), true);

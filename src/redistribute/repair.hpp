@@ -1,4 +1,4 @@
-// Survivors of a redistribution agree on who has which block.
+// Survivors of a redistribution agree on the place of each block.
 #pragma once
 
 #include <mpi.h>
@@ -20,9 +20,9 @@ void unstage(failure::block_map& map, store& units);
 /// `now`.
 void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communicator& now);
 
-/// Says of each block in the `map`s, which have_once has made, where it was before: its peer and offset become the rank
+/// Adds to each block in the `map`s, which have_once has made, its previous place: its peer and offset become the rank
 /// and place that had it. `given`: this rank's destinations; all blocks of `over` are where they belong. Blocks of this
-/// rank that nobody has are missing. Collective over `now`.
+/// rank that no rank has are missing. Collective over `now`.
 void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now);
 
 }  // namespace taquin::detail

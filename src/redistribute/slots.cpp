@@ -1,14 +1,14 @@
-// slots: every free slot asks for its own block.
+// slots: every free slot requests its own block.
 //
 // Source:  new. One request per wave of free slots, in place of the paper's root and phases: the receiver knows which
-//          block belongs in each of its slots, asks the block's owner for it when the slot is free, and by taking the
-//          block away frees a slot there, whose own block is asked for in turn. Where no slot is free a rank asks for
+//          block belongs in each of its slots, requests it from the block's owner when the slot is free, and by taking
+//          the block away frees a slot there, whose own block is requested next. If no slot is free a rank requests
 //          blocks into its staging buffers, which opens a chain of such moves that closes when the staged block's own
-//          slot is left; ranks open chains at different places, so that many run at once. See
+//          slot is left; ranks open chains at different places, so that many run concurrently. See
 //          docs/internals/redistribution.md for the proof that it ends.
-// Rounds:  none in common; a chain is a walk over slots and all chains go on at the same time.
+// Rounds:  none in common; a chain is a walk over slots and all chains progress concurrently.
 // Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
-//          packing where a message's blocks are not in a row, staged blocks once, blocks that stay on their rank once.
+//          packing where a message's blocks are not contiguous, staged blocks once, staying blocks once.
 // Memory:  16 bytes per block and 112 per rank beside what all algorithms take; where blocks are read, their places.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
@@ -104,8 +104,8 @@ void slots_engine::freed(slot y) {
   }
 }
 
-// A block that fills a hole leaves another slot, which may be a hole in turn: a chain of local moves may go through all
-// blocks.
+// A block that fills a free slot leaves another slot, which may be free afterwards: a chain of local moves may go
+// through all blocks.
 bool slots_engine::fill_holes() {
   const std::size_t piece = m_.piece();
   while (holes_ != no_slot) {
@@ -137,11 +137,11 @@ int slots_engine::source_of(slot x) {
   return last_source_;
 }
 
-// Free slots are asked for in large requests if possible; chains are opened while there are too few free slots for
-// that. Where blocks are read out of their ranks' memory, a read is complete at once and no request is under way to
-// count: chains count until they close. Otherwise all free places would take blocks that are copied once more. A rank
-// that waits for a chain to close need not open another: the chain closes by reads into free slots. One request; false
-// when there is nothing to ask for now.
+// The blocks of free slots are requested in large messages if possible; chains are opened while there are too few free
+// slots for that. If blocks are read from their ranks' memory, a read is complete immediately and there is no pending
+// request to count: chains count until they close. Otherwise all free places would receive blocks that are copied once
+// more. A rank that waits for a chain to close need not open another: the chain closes by reads into free slots. One
+// request; false when there is none to send now.
 bool slots_engine::issue() {
   if (flying_ + awaited_ == ops_.size()) return false;
   int best = 0;
@@ -184,7 +184,7 @@ void slots_engine::start_request(int source) {
   if (!reads(source) && reader_ != nullptr && m_.net->reads(source)) list_.mark();
 }
 
-// Adds to the request block k of all that come to this rank, for slot x, to be received into slot z. False when the
+// Adds to the request block k of all incoming ones of this rank, for slot x, to be received into slot z. False when the
 // request is full.
 bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().end() == z;
@@ -211,14 +211,14 @@ void slots_engine::ask(int source) {
     tell(source);
     copied_ += op_.count;
     arrived(id);
-    ++pending_[as_size(source)].asked;  // until its note is known to be taken
+    ++pending_[as_size(source)].asked;  // until its note was received
   } else {
     m_.net->receive(source, runs_, id);
     m_.net->post(source, list_.words());
   }
 }
 
-// Asks for the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
+// Requests the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void slots_engine::pull(int source) {
   auto& [head, tail, cursor, unseen, asked, sure, read] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ && reads(source) ? m_.sizes.read : chunk_);
@@ -247,7 +247,7 @@ void slots_engine::pull(int source) {
   ask(source);
 }
 
-// Asks for blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
+// Requests blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
 bool slots_engine::open_chain() {
   const slot buffer = singly_ ? no_slot : free_buffer(m_.sizes.scatter_buffers);
   const bool staged = buffer != no_slot;

@@ -15,14 +15,14 @@ namespace taquin::detail {
 
 class slots_engine {
  public:
-  /// With `reader` blocks are read out of their owners' arrays, and messages tell the owners which.
+  /// With `reader` blocks are read from their owners' arrays, and messages acknowledge them to the owners.
   slots_engine(machine& m, const targets& t, block_reader* reader);
 
   void begin();
   void handle(const event& e);
-  /// Fills free slots whose own blocks are here, and asks for what there is room for. After begin() and after each
-  /// event; but where blocks are read, after all events that are at hand, as a note takes as long for one block as for
-  /// many. False when a piece is copied and there is more: it is to be called again.
+  /// Fills free slots whose own blocks are here, and requests blocks as far as there is space. After begin() and after
+  /// each event; but if blocks are read, after all events that are at hand, as a note costs as much for one block as
+  /// for many. False when a chunk is copied and there is more: it must be called again.
   bool go_on();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
@@ -30,20 +30,20 @@ class slots_engine {
 
  private:
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
-  static constexpr std::size_t ahead = 12;              // slots that are fetched before they are looked at
-  static constexpr std::uint32_t few = 2;               // with so many requests under way small ones wait
+  static constexpr std::size_t ahead = 12;              // slots that are prefetched before their turn
+  static constexpr std::uint32_t few = 2;               // with so many requests pending small ones wait
 
-  /// What a slot still waits for: nothing, a block that is elsewhere, one that is asked for, one that is on this rank.
+  /// The block that a slot waits for: none, one that is elsewhere, one that is requested, one that is on this rank.
   enum class need : std::uint8_t { nothing, remote, coming, here };
-  /// What a slot holds: not looked at yet, nothing, a block to send, one of this rank's that waits for its slot, one
-  /// that opened a chain and waits for it, one that is being received, one that has arrived.
+  /// The content of a slot: unknown yet, nothing, a block to send, one of this rank's that waits for its slot, one that
+  /// opened a chain and waits for it, one that is being received, one that has arrived.
   enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
 
   /// Whether this rank reads a peer's blocks.
   enum class access : std::uint8_t { unknown, permitted, refused };
 
   struct state {
-    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index; of a hole: the next one
+    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index; of a gap: the next one
     slot next = no_slot;             // of a free slot: the next in its list; of a slot whose block is here: where
     need needs = need::nothing;
     hold holds = hold::vacant;
@@ -54,12 +54,12 @@ class slots_engine {
     slot count = 0;
   };
   struct peer_state {
-    std::uint32_t head = 0;  // the part of queue_ whose blocks wait to be asked for
+    std::uint32_t head = 0;  // the part of queue_ whose blocks will be requested
     std::uint32_t tail = 0;
     std::uint32_t cursor = 0;  // where to look for the next chain to open
     std::uint32_t unseen = 0;  // blocks that the cursor has not passed
-    std::uint8_t asked = 0;    // requests under way, or notes that the peer is not known to have taken
-    std::uint8_t sure = 0;     // those of the notes that are taken when the awaited one is
+    std::uint8_t asked = 0;    // pending requests, or notes that the peer may not have received
+    std::uint8_t sure = 0;     // those of the notes that are received when the awaited one is
     access reads = access::unknown;
   };
   struct op {
@@ -121,7 +121,7 @@ class slots_engine {
   const targets& t_;
   block_reader* reader_;
   slot chunk_;
-  bool singly_ = true;          // all blocks come by being read, so that staging slots are used one by one
+  bool singly_ = true;          // all incoming blocks are read, so that staging slots are used one by one
   std::pmr::vector<state> at_;  // of slots
   std::pmr::vector<std::uint32_t>
       queue_;  // places in targets::index of free slots, in order of becoming free, by source
@@ -134,11 +134,11 @@ class slots_engine {
   slot holes_ = no_slot;       // free slots whose own blocks are here: the last one
   std::size_t copied_ = 0;     // blocks, since go_on() began
   slot_list slack_;            // free slots that no block is meant for
-  std::size_t window_ = 0;     // free slots and blocks under way that are enough to keep everyone busy
+  std::size_t window_ = 0;     // free slots and pending blocks that are enough to keep all ranks busy
   std::size_t open_ = 0;       // as they are now
   std::size_t parked_ = 0;     // blocks that opened chains which are not closed
-  std::uint32_t flying_ = 0;   // requests under way
-  std::uint32_t awaited_ = 0;  // notes that are to be known as taken
+  std::uint32_t flying_ = 0;   // pending requests
+  std::uint32_t awaited_ = 0;  // notes whose receipt is awaited
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;
   int last_source_ = 0;

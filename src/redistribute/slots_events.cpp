@@ -1,4 +1,4 @@
-// What slots tells the owners of blocks, and what it does when others ask or tell.
+// The messages of slots to the owners of blocks, and its answers to theirs.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace taquin::detail {
 
-// What was read. The owner may be elsewhere, and notes wait there: of each half of those that may, one is to be known
-// as taken, and all that were posted before it are taken then.
+// The blocks that were read. The owner may be elsewhere, and notes wait there: of each half of the allowed ones, the
+// receipt of one is awaited, and all that were posted before it are received then.
 void slots_engine::tell(int source) {
   peer_state& p = pending_[as_size(source)];
   if (p.sure > 0 || 2U * p.asked < m_.sizes.per_peer) return m_.net->post(source, list_.words());
@@ -25,7 +25,7 @@ void slots_engine::taken(int source) {
   --awaited_;
 }
 
-// What a peer asks for, or has read.
+// The request of a peer, or its note of blocks that it has read.
 void slots_engine::serve(int peer, std::span<const word> request) {
   const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
   const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];

@@ -20,7 +20,7 @@ namespace taquin::detail {
 
 namespace {
 
-// What this rank tells the others.
+// The header of this rank for the others.
 struct told_targets {
   explicit told_targets(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), index(memory) {}
   std::pmr::vector<int> ranks;   // that get blocks of this one
@@ -35,7 +35,7 @@ struct told_targets {
   }
 };
 
-// `t.out_at`, `t.order` and what this rank tells. Returns how many blocks stay.
+// `t.out_at`, `t.order` and this rank's header. Returns how many blocks stay.
 std::size_t list_own(const machine& m, targets& t, told_targets& told) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
@@ -66,7 +66,7 @@ std::size_t list_own(const machine& m, targets& t, told_targets& told) {
   return stay;
 }
 
-// Where what comes is received.
+// Where incoming places are received.
 struct arriving {
   targets& t;
   std::size_t most;  // blocks that this rank has places for
@@ -89,7 +89,7 @@ struct arriving {
 
 std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<told_targets>(s); }
 
-// Among nodes a rank that has no place receives what is sent to it without a request all the same, block by block
+// Among nodes a rank that has no place receives all blocks without a request, block by block
 // (carried_notices::move_rest).
 bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory) {
   if (comm.size() < 2) return false;

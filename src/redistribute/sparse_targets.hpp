@@ -1,4 +1,4 @@
-// The targets of a redistribution by one sparse exchange: how a call that waits learns them.
+// The targets of a redistribution by one sparse exchange, in a call that may wait.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct target_exchange {
 
   enum class outcome : std::uint8_t {
     learnt,    ///< all of it
-    not_here,  ///< this rank has no place for what comes; others may have learnt theirs
+    not_here,  ///< this rank has no place for incoming blocks; others may have their targets
     refused,   ///< on all ranks: some rank's map is invalid, or it has no memory
     lacking    ///< on all ranks: the memory does not suffice
   };
@@ -33,11 +33,11 @@ struct target_exchange {
   std::size_t peak = 0;  ///< the most bytes in use, those before included
   statistics done{};     ///< of the sparse exchange
 
-  /// Whether it is expected to be faster than exchange_targets, and `memory` is enough to refuse what comes to a rank
-  /// that has no place for it, of ranks with at most so many blocks. The same on all ranks.
+  /// Whether it is expected to be faster than exchange_targets, and `memory` is enough to refuse the blocks of a rank
+  /// without a place for them, if ranks have at most so many blocks. The same on all ranks.
   static bool suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory);
-  /// Learns `t`, unless some rank's map is not `valid`. Collective, blocking; in a stage. Throws where a rank has left
-  /// the call.
+  /// Fills `t`, unless some rank's map is not `valid`. Collective, blocking; in a stage. Throws if a rank has
+  /// aborted.
   [[nodiscard]] outcome operator()(const machine& m, targets& t, bool valid, memory_budget& budget);
   /// Bytes that it takes of the budget meanwhile, without those of the sparse exchange.
   static std::size_t bytes(const table_sizes& s) noexcept;
