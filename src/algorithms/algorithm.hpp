@@ -1,5 +1,5 @@
-// What an algorithm is, and the one list of them. To add one: a file in this folder that defines
-// `const algorithm taquin::detail::NAME`, and one line in algorithms.def.
+// The definition of an algorithm, and the one list of them. To add one: a file in this folder that defines `const
+// algorithm taquin::detail::NAME`, and one line in algorithms.def.
 #pragma once
 
 #include <cstddef>
@@ -25,20 +25,20 @@ namespace taquin::detail {
 
 struct node_view;
 
-/// What `prepare` gets besides the exchange.
+/// The arguments of `prepare` besides the exchange.
 struct context {
   mpi::communicator* comm = nullptr;  ///< null on an intercommunicator
   int tag = 0;                        ///< the first of the plan's own tags
   const detail::shape* shape = nullptr;
   const options* opts = nullptr;
-  const node_view* nodes = nullptr;  ///< for algorithms that ask for them
+  const node_view* nodes = nullptr;  ///< for algorithms that use them
   bool reused = false;               ///< a plan that may be started again, rather than one blocking call
-  std::size_t memory = unlimited;    ///< what the body may take, the same on all ranks
+  std::size_t memory = unlimited;    ///< the memory limit of the body, the same on all ranks
 };
 
 /// For an algorithm whose small blocks the step of a blocking call carries (carried_exchange.hpp).
 struct carrying {
-  /// Predicted time that a call takes beside its agreement; null for all other algorithms.
+  /// Predicted time of a call beside its agreement; null for all other algorithms.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
 };
 
@@ -53,24 +53,24 @@ struct algorithm {
   bool serves_inside = false;  ///< can be the inner algorithm of another: separate buffers, without nodes of its own
   /// True when the algorithm can serve such an exchange.
   bool (*supports)(const shape&) noexcept = separate_buffers;
-  /// The communicator's nodes are found out before `memory`, `build` and `prepare` are asked.
+  /// The communicator's nodes are detected before `memory`, `build` and `prepare` are called.
   bool needs_nodes = false;
-  /// Peak extra bytes on any rank: with this limit `prepare` succeeds on every rank.
+  /// Peak scratch bytes on any rank: with this limit `prepare` succeeds on every rank.
   std::size_t (*memory)(const shape&, const options&) = nullptr;
   /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Predicted time of preparing one exchange: of a blocking call, or of one start of a plan (`reused`). Null: a
   /// blocking call writes as many bytes as `memory` states, a start of a plan none.
   seconds (*preparation)(const shape&, const options&, const machine_model&, bool reused) noexcept = nullptr;
-  /// Null: none. Other options with which plans that measure try it as well; empty where there are none.
+  /// Null: none. Other options with which plans that measure try it as well; empty if there are none.
   std::optional<options> (*variant)(const shape&, const options&) = nullptr;
   /// Null: no. Whether a plan that has this limit is completed by the MPI library alone once all ranks have started it,
   /// whatever their programs do next.
   bool (*ends_by_itself)(const shape&, const options&, std::size_t limit) noexcept = nullptr;
   /// Null unless the moves are known in advance: the schedule of one rank. Pure, without MPI.
   schedule (*build)(const local_exchange&, const shape&, const options&, std::pmr::memory_resource*) = nullptr;
-  /// Null where `build` is given: the executor then runs its schedule. An empty result, on all ranks alike: the ranks
-  /// cannot have the shared memory that the algorithm needs.
+  /// Null if `build` is given: the executor then runs its schedule. An empty result, on all ranks: the ranks cannot
+  /// have the shared memory that the algorithm needs.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
   carrying carried{};
 };
@@ -95,17 +95,17 @@ inline execution execution_of(const exchange& x, const context& c) noexcept {
           .ranks = c.comm->size()};
 }
 
-/// What the algorithm prepares: its own body, or the executor of its schedule. For callers that have agreed already.
+/// The algorithm's operation: its own body, or the executor of its schedule. For callers that have agreed already.
 operation_ptr prepare_operation(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
-/// The same for an exchange inside another. Throws usage_error where the algorithm does not serve it: on all ranks
-/// alike, as they have the same shape.
+/// The same for an exchange inside another. Throws usage_error if the algorithm does not serve it: on all ranks, as
+/// they have the same shape.
 operation_ptr prepare_inside(const algorithm& a, const exchange& x, const context& c, memory_budget& budget);
 
-/// What it throws then.
+/// The error that it throws then.
 usage_error not_served_inside(const algorithm& a);
 
-/// Its cost; infinite where prepare_inside would throw.
+/// Its cost; infinite if prepare_inside would throw.
 seconds cost_inside(const algorithm& a, const shape& s, const options& o, const machine_model& m) noexcept;
 
 /// All algorithms, in the order of preference among equals.

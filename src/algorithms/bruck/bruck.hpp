@@ -1,5 +1,5 @@
-// What the regular Bruck algorithms share: digits, layouts, and lists of regions that join adjacent or equally spaced
-// blocks.
+// The common parts of the regular Bruck algorithms: digits, layouts, and lists of regions that join adjacent or equally
+// spaced blocks.
 //
 // Notation, as in the paper: p ranks, radix r, element = the block of one peer. Element j moves a distance of j ranks
 // in all; in the round of weight w = r^d it moves z·w ranks, where z is digit d of j, or stays where z is 0. The
@@ -60,7 +60,7 @@ constexpr std::size_t message_elements(int ranks, int radix, count_t weight, cou
   return n;
 }
 
-/// What each rank sends in an exchange with radix r.
+/// The messages of each rank in an exchange with radix r.
 struct figures {
   std::size_t rounds = 0;            ///< ⌈log_r p⌉
   std::size_t messages = 0;          ///< in all rounds
@@ -142,7 +142,7 @@ struct fixed_places {
 /// Predicted time of the rounds, and of `passes` local copies of all blocks.
 seconds cost(const shape& s, const options& o, const machine_model& m, double passes) noexcept;
 
-/// A member of the family: what differs, and the local copies of all blocks that it makes.
+/// A member of the family: its own parts, and the local copies of all blocks that it makes.
 struct member {
   std::string_view name;
   std::string_view summary;

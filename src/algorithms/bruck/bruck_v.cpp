@@ -5,8 +5,8 @@
 // Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large.
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
 //          is reused without these bytes, because sizes travel when it is made.
-// Memory:  when blocking, room for what may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
-//          reused plan what does pass through it. Large blocks are not staged. memory() states the most, from p, the
+// Memory:  when blocking, for all that may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
+//          reused plan for the data that do. Large blocks are not staged. memory() states the most, from p, the
 //          threshold and the largest block.
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among many ranks.
@@ -96,7 +96,7 @@ class bruck_v_body final : public operation {
                                        execution{comm.get(), tag + 1, x.send.base, x.recv.base, false}, memory);
   }
 
-  // What run_log_rounds calls.
+  // The functions that run_log_rounds calls.
   [[nodiscard]] std::size_t outgoing() const noexcept { return as_size(route_.radix - 1) * route_.capacity(true); }
   std::byte* receive_slot() noexcept { return state_.receive_slot(); }
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) {
@@ -167,7 +167,7 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   return std::max(blocking_memory(s, o), reused);
 }
 
-// What goes in log rounds and what directly. Uneven blocks above the threshold are assumed to be as large as the
+// The division into log rounds and direct messages. Uneven blocks above the threshold are assumed to be as large as the
 // largest.
 struct division {
   double small = 0;  // bytes of a block in the log rounds

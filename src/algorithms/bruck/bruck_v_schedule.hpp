@@ -1,4 +1,4 @@
-// The schedule of an irregular Bruck plan that is reused: ranks tell each other sizes once, when it is made.
+// The schedule of an irregular Bruck plan that is reused: ranks exchange their sizes once, when it is made.
 #pragma once
 
 #include <cstddef>

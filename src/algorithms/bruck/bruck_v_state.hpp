@@ -1,4 +1,4 @@
-// Irregular Bruck as state machines: what each message of the log rounds holds, without any communication.
+// Irregular Bruck as state machines: the content of each message of the log rounds, without any communication.
 //
 // Element t of rank u is the block that u sends to u + t (mod p). In the round of weight w it moves z·w ranks up, where
 // z is its digit of that weight. A message starts with the sizes of its elements, 2 bytes each, in order; their data
@@ -38,7 +38,7 @@ struct route {
   [[nodiscard]] count_t next_weight(count_t weight, int t) const noexcept;
 };
 
-/// What a rank of a route knows of its elements.
+/// The elements of a rank of a route, as far as it knows them.
 class bruck_v_sizes {
  public:
   bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
@@ -73,7 +73,7 @@ class bruck_v_sizes {
   bool any_direct_ = false;
 };
 
-/// Sizes and data together: what a blocking exchange moves.
+/// Sizes and data together: the moves of a blocking exchange.
 class bruck_v_state {
  public:
   /// Takes bytes(r) from `memory`.
@@ -83,14 +83,14 @@ class bruck_v_state {
   [[nodiscard]] bool any_direct() const noexcept { return sizes_.any_direct(); }
 
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to);
-  /// Where the next message has to land, at most route::capacity bytes. Data stay where they land.
+  /// Where the next message must be received, at most route::capacity bytes. Data stay where they are received.
   [[nodiscard]] std::byte* receive_slot() noexcept { return arrived_.data() + used_; }
   /// `from` begins at receive_slot().
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
   /// After the last round: the first block that is longer than this rank expects, or is sent directly where this rank
   /// expects it in the log rounds or the reverse.
   [[nodiscard]] std::optional<invalid_argument> mismatch() const { return sizes_.mismatch(true); }
-  /// Whether the block from `distance` ranks below comes directly.
+  /// Whether the block from `distance` ranks below is sent directly.
   [[nodiscard]] bool comes_directly(int distance) const noexcept { return sizes_[distance] == goes_directly; }
   /// Without mismatch: puts what has arrived, and the rank's own block, into the receive buffer.
   void deliver();
@@ -109,8 +109,8 @@ class bruck_v_state {
   local_exchange x_;
   route route_;
   bruck_v_sizes sizes_;
-  // What has arrived, message after message: as much memory is touched as data came, and nothing is moved. Behind it
-  // there is always room for the longest message, whatever a rank sends that has other counts than this one.
+  // The received messages, one after another: as much memory is touched as data arrived, and nothing is moved. After
+  // them there is always space for the longest message, whatever a rank sends that has other counts than this one.
   raw_buffer arrived_;
   std::size_t used_ = 0;
   std::pmr::vector<std::uint32_t> places_;  // of each element that has moved

@@ -1,4 +1,4 @@
-// What zero_copy_bruck and lean_bruck share: rounds whose blocks are received where they wait for their next message.
+// The common part of zero_copy_bruck and lean_bruck: rounds that receive blocks where these wait for the next message.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 //
 // Source:  the MPI library; called by its PMPI name, so that a preloaded library is not called back.
 // Rounds:  the MPI library's.
-// Memory:  counts and displacements as the MPI library takes them; derived types beyond its counts. What the MPI
-//          library takes itself is outside the budget.
+// Memory:  counts and displacements as arguments of the MPI library; derived types beyond its counts. The MPI library's
+//          own memory is outside the budget.
 // Limits:  in place only MPI_Alltoall.
 // Wins:    where the MPI library knows the machine better.
 #include <fmt/format.h>
@@ -40,11 +40,11 @@ struct arguments {
   const MPI_Datatype* types = nullptr;  // alltoallw
 };
 
-// Blocks that are given by address: beyond int counts or displacements. And with one rank, where Open MPI 4.1 takes
+// Blocks that are given by address: beyond int counts or displacements. And with one rank, because Open MPI 4.1 takes
 // MPI_Alltoallw's displacements for multiples of the extent.
 bool by_address(const shape& s) noexcept { return s.large || (s.kind == form::alltoallw && s.ranks == 1); }
 
-// MPICH 4.2's collectives return MPI_ERR_IN_STATUS, of statuses that are not returned, where a message is too long.
+// MPICH 4.2's collectives return MPI_ERR_IN_STATUS, of statuses that are not returned, if a message is too long.
 void check_all(int code, const char* call) {
   if (code != MPI_SUCCESS && mpi::class_of(code) == MPI_ERR_IN_STATUS)
     throw mpi_error(fmt::format("{}: a message is longer than its receive block", call), MPI_ERR_TRUNCATE, code, call);
@@ -195,7 +195,7 @@ class native_operation final : public operation {
   std::uint64_t bytes_ = 0;
 };
 
-// Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place where some counts are zero (4.1.4).
+// Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place if some counts are zero (4.1.4).
 bool supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
 
 std::size_t memory(const shape& s, const options&) noexcept {

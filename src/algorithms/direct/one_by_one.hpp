@@ -1,4 +1,4 @@
-// What algorithms share in which a rank has one partner after another.
+// Functions of the algorithms in which a rank has one partner after another.
 #pragma once
 
 #include "base/sizes.hpp"

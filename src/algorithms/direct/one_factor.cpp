@@ -6,7 +6,7 @@
 // Bytes:   each block once.
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
-// Wins:    large blocks where links carry both directions at once and suffer from many messages: unlike pairwise, it
+// Wins:    large blocks where links are full-duplex and suffer from many messages: unlike pairwise, it
 //          sends to and receives from the same rank in every round for any p.
 #include "algorithms/algorithm.hpp"
 #include "algorithms/direct/one_by_one.hpp"

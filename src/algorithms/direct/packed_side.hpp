@@ -17,7 +17,7 @@ class packed_side {
     array_list::take(*this, as_size(ranks));
   }
 
-  /// What it takes from `memory`.
+  /// Bytes that it takes from `memory`.
   static constexpr std::size_t bookkeeping(std::size_t ranks) noexcept { return array_list::bytes<packed_side>(ranks); }
 
   /// Sets the sizes: count(i) bytes for rank i.

@@ -5,7 +5,7 @@
 // Bytes:   each block once.
 // Memory:  bookkeeping linear in p; no data is staged.
 // Limits:  separate buffers.
-// Wins:    large blocks on networks that suffer from many messages at once.
+// Wins:    large blocks on networks that suffer from many concurrent messages.
 #include <bit>
 
 #include "algorithms/algorithm.hpp"

@@ -59,7 +59,7 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).all_at_once(); }
 
-// Where all messages may be in flight at once.
+// If all messages may be in flight concurrently.
 bool ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
   return o.in_flight == 0 || o.in_flight >= s.ranks;
 }

@@ -5,8 +5,8 @@
 //          padded.
 // Rounds:  an allgather of the counts where blocks differ, when the plan is made; then the inner algorithm's, twice.
 // Bytes:   each block twice.
-// Memory:  what a rank sends or passes on, and what it receives or passes on, whichever is more, one block for types
-//          with holes, p² counts where blocks differ, and twice what the inner algorithm takes.
+// Memory:  the bytes that a rank sends or forwards, or those that it receives or forwards; one block for types
+//          with gaps, p² counts where blocks differ, and twice the memory of the inner algorithm.
 // Limits:  separate buffers. Inner algorithms for equal blocks serve where all blocks are equal.
 // Wins:    blocks that are very uneven while the ranks' totals are similar: no message is larger than about a rank's
 //          total / p, so that no pair of ranks finishes much later than others.
@@ -112,7 +112,7 @@ class two_phase_body final : public operation {
     phases_[1] = prepare_phase(on_, in_, c.tag + 1);
   }
 
-  /// What a body takes, those that the inner exchanges take not included.
+  /// Bytes of a body, without those of the inner exchanges.
   static std::size_t bytes(const shape& s) noexcept {
     const auto p = as_size(s.ranks);
     // From each rank a p-th of its total, and a byte per block more where they differ.
@@ -241,7 +241,7 @@ class two_phase_body final : public operation {
   packed_side in_;      // by intermediate rank
   raw_buffer leaving_;  // of both phases, one after the other
   raw_buffer coming_;
-  std::pmr::vector<std::byte> staging_;  // a block without its holes
+  std::pmr::vector<std::byte> staging_;  // a block without its gaps
   std::array<operation_ptr, 2> phases_;
   std::size_t phase_ = 2;
 };

@@ -1,4 +1,4 @@
-// How two_phase cuts blocks, and what its two inner exchanges are.
+// How two_phase cuts blocks, and its two inner exchanges.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ struct part {
 /// + j on, so that they spread over the intermediate ranks.
 class cutting {
  public:
-  /// Gathers the counts of all ranks; collective. Equal blocks need none of that: they are known from the shape.
+  /// Gathers the counts of all ranks; collective. Equal blocks need no exchange: they are known from the shape.
   cutting(const exchange& x, const shape& s, const mpi::communicator& comm, std::pmr::memory_resource* memory);
-  /// bytes[i·p + j] is what i sends to j.
+  /// bytes[i·p + j]: from i to j.
   cutting(int ranks, std::pmr::vector<count_t> bytes) : p_(ranks), bytes_(std::move(bytes)) {}
-  /// What i sends to j.
+  /// Bytes that i sends to j.
   [[nodiscard]] count_t bytes(int i, int j) const { return bytes_.empty() ? each_ : bytes_[index(i, j)]; }
   [[nodiscard]] part of(int i, int j, int k) const {
     const count_t m = bytes(i, j);

@@ -1,4 +1,4 @@
-// Auxiliary memory as a heap of units: any length from any free run, given back in parts.
+// Auxiliary memory as a heap of units: any length from any free run, returned in parts.
 #pragma once
 
 #include <cstddef>

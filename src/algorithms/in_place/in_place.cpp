@@ -1,10 +1,10 @@
-// in_place: any counts and displacements in one buffer, each rank asking for what it can place.
+// in_place: any counts and displacements in one buffer; each rank requests the data that it can place.
 //
 // Source:  new; from Hofmann & Rünger (index sets, compaction) and the sliding puzzle: data go straight to their place
 //          as soon as it is free, and leave a free place behind.
-// Rounds:  not fixed: a rank asks anew whenever something has become free.
+// Rounds:  not fixed: a rank sends requests again whenever a location has become free.
 // Bytes:   each block once, in chunks, with a request of 24 bytes for each chunk; from ranks of its node a receiver
-//          fetches chunks without asking, and two of them swap what they have in each other's places.
+//          fetches chunks without a request, and two of them swap data that are in each other's places.
 // Memory:  bookkeeping linear in the blocks with data of the rank that has the most, and at least one element.
 // Limits:  one type, of the same size on all ranks.
 // Wins:    wherever there is one buffer only.
@@ -23,9 +23,9 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 
 std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
-// Measured: chunks are a quarter of the auxiliary memory where data pass through it, and a third of the data do. It
-// polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each when its
-// turn comes.
+// Measured: chunks are a quarter of the auxiliary memory if data pass through it, and a third of the data do. It
+// polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each in its
+// turn.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
   constexpr seconds patience = 1e-6;

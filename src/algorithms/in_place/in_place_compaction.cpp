@@ -1,4 +1,4 @@
-// How the machine of in_place makes holes larger where a message has as many runs as it may.
+// How the machine of in_place enlarges free regions when a message has its maximum number of runs.
 #include "algorithms/in_place/in_place_machine.hpp"
 #include "base/sizes.hpp"
 
@@ -6,7 +6,7 @@ namespace taquin::detail {
 
 namespace {
 
-// A compaction copies at most so many units for each that it makes usable, unless nothing else is left to do.
+// A compaction copies at most so many units for each that it makes usable, unless the machine can do nothing else.
 constexpr count_t most_held = 2;
 
 }  // namespace
@@ -18,8 +18,8 @@ bool in_place_machine::begin_any_compaction(bool last_resort) {
 }
 
 // The paper's compaction of one block's rest, the gaps around gap i between two locations that data have arrived at:
-// what is left to be sent moves to its end, piece by piece from the last. It is for messages that have as many runs as
-// they may, where it is worth its copies; as the `last_resort` wherever there is a hole. Returns whether it has begun.
+// the unsent data move to its end, run by run from the last. It is for messages with the maximum number of runs, if it
+// is worth its copies; as the `last_resort` for any free region. Returns whether it has started.
 bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   const auto gaps = recvs_.gaps();
   const auto pieces = sends_.pieces();
@@ -50,7 +50,7 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   return true;
 }
 
-// The next move of a compaction that has begun. Nothing else happens to the rank until it has ended.
+// The next move of a started compaction. The machine does nothing else until it has ended.
 std::optional<local_move> in_place_machine::compact() {
   while (compact_begin_ < compact_end_ && compacted_ > 0) {
     const piece p = sends_.pieces()[compacted_ - 1];

@@ -8,9 +8,9 @@ namespace taquin::detail {
 
 namespace {
 
-// Chunks, in bytes: large enough that a message's handshake does not count, small enough that what goes by way of
-// auxiliary memory is still in the cache when it is copied. Of that a chunk takes half, so that another is on its way.
-// What is fetched is never on its way: larger chunks are fewer turns of the ranks that share a processor.
+// Chunks, in bytes: large enough that a message's handshake is negligible, small enough that data in auxiliary memory
+// are still in the cache when they are copied. A chunk uses half of that memory, so that another can be in flight.
+// Fetched data are never in flight: larger chunks mean fewer turns of the ranks that share a core.
 struct chunk_sizes {
   std::size_t in_place = 0;
   std::size_t staged = 0;
@@ -19,8 +19,8 @@ struct chunk_sizes {
 constexpr chunk_sizes asked{256 << 10, 128 << 10, 2};
 constexpr chunk_sizes taken{512 << 10, 512 << 10, 1};
 constexpr std::size_t swap_bytes = 128 << 10;
-// Holes wait until they are as large as so many peers' shares of the auxiliary memory, at most: as free space is spread
-// over the blocks of all peers, more peers have smaller holes; nor longer than until they hold a part of a message.
+// Free regions wait until they are as large as so many peers' shares of the auxiliary memory, or as part of a message,
+// whichever is smaller: free space is spread over the blocks of all peers, so more peers have smaller free regions.
 constexpr std::size_t shares = 4;
 constexpr count_t parts_of_message = 4;
 

@@ -11,21 +11,21 @@ namespace taquin::detail {
 
 /// Bounds of one rank's machine. `runs` must be the same on all ranks.
 struct in_place_limits {
-  int runs = 1;                     ///< runs of what is left per message, from which on only its first may be asked for
+  int runs = 1;                     ///< unsent runs per message from which on only the first may be requested
   int per_peer = 1;                 ///< requests to one peer that are not answered yet
   int requests = 1;                 ///< requests to all peers that are not answered yet
   int sends = 1;                    ///< answers that are not complete yet
   int staged = 1;                   ///< runs of data in auxiliary memory
   count_t aux = 1;                  ///< units of auxiliary memory
   count_t chunk = 1;                ///< most units of a request in place
-  count_t aux_chunk = 1;            ///< most units of a request by way of auxiliary memory
-  count_t small_chunk = 1;          ///< fewer units are asked for only when nothing else is left to do
+  count_t aux_chunk = 1;            ///< most units of a request through auxiliary memory
+  count_t small_chunk = 1;          ///< fewer units are requested only when the machine can do nothing else
   count_t swap_chunk = 1;           ///< most units of a swap
   std::size_t piece = port::piece;  ///< bytes that are moved inside the rank between two tests of the operation
   bool scratch = false;  ///< locations that only send blocks cover serve as auxiliary memory when they are free
 
   /// Sets `aux` to `units`, and chunks that suit `bytes` of auxiliary memory, units of `unit_bytes` and that many
-  /// peers, which are asked for data or, where `fetched`, have them fetched; `received` units come from all of them.
+  /// peers, whose data are requested or, if `fetched`, fetched; `received` units arrive from all of them.
   void set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, count_t received,
                bool fetched = false) noexcept;
 

@@ -154,8 +154,8 @@ void in_place_machine::arrived(int slot, count_t length) {
   }
 }
 
-// A staged run whose place is free goes there: whole, or as much of its beginning or its end as fits, where that is
-// half of it or `any_part` is enough. Data that are one unit away from the places of those that leave never have all of
+// A staged run whose place is free moves there: whole, or as much of its beginning or its end as fits, if that is half
+// of it or `any_part` is enough. Data that are one unit away from the places of those that leave never have all of
 // their place free while the data behind them wait for this run's memory.
 std::optional<local_move> in_place_machine::place_staged(bool any_part) {
   if (staged_ == 0) return {};
@@ -181,8 +181,8 @@ std::optional<local_move> in_place_machine::place_staged(bool any_part) {
   return {};
 }
 
-// Data that stay on this rank and whose old and new places overlap move at once when all places beyond their own are
-// free, in whichever direction they go.
+// Data that stay on this rank and whose old and new places overlap move in one piece when all places beyond their own
+// are free, in either direction.
 std::optional<local_move> in_place_machine::slide() {
   if (self_left_ == 0) return {};
   const auto block = std::ranges::find(in_, rank_, &peer_block::peer);
@@ -229,16 +229,16 @@ void in_place_machine::for_each_hole(Visit visit) const {
   }
 }
 
-// Requests keep the runs of a message few. From the limit on only the first run's beginning may be asked for, one
-// request at a time: what a short answer leaves then joins the run that it came from.
+// Requests keep the runs of a message few. From the limit on only the first run's beginning may be requested, one
+// request at a time: the data that a short answer leaves then rejoin their run.
 bool in_place_machine::may_ask(const gap& g, count_t at) const noexcept {
   const int unanswered = unanswered_[as_size(g.source)];
   if (recvs_.runs(g.source) >= limits_.runs) return unanswered == 0 && at == g.at;
   return unanswered < limits_.per_peer;
 }
 
-// The longest part of a hole, up to a chunk, that may be asked for; among equals one at the border of its run, so that
-// runs stay few, then one whose source has least to do for us.
+// The longest part of a free region, up to a chunk, that may be requested; among equals one at the border of its run,
+// so that runs stay few, then one whose source has the fewest of our requests.
 std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size) {
   std::optional<hole> best;
   blocked_ = false;
@@ -271,8 +271,8 @@ std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size)
   return best;
 }
 
-// Where data stand in each other's place it is enough that one of them goes by way of auxiliary memory. Of a pair, each
-// rank stages one half of what the other sends; in longer cycles one rank of four does, each another quarter.
+// If data stand in each other's place it is enough that one of them passes through auxiliary memory. Of a pair, each
+// rank stages one half of the other's data; in longer cycles one rank of four does, each another quarter.
 std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_t i) const {
   const gap& g = recvs_.gaps()[i];
   const peer_block& from = source(g);
@@ -287,7 +287,7 @@ std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_
   return begin < end ? std::optional(hole{i, begin, end - begin}) : std::nullopt;
 }
 
-// The beginning of some message's first run, by way of auxiliary memory.
+// The beginning of some message's first run, through auxiliary memory.
 std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) const {
   const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
   if (room == 0 || staged_ == as_size(limits_.staged)) return {};
@@ -320,7 +320,7 @@ in_place_step in_place_machine::ask(const hole& h, gap_state how) {
   count_t length = h.length;
   changed_ = true;
   count_t from = 0;
-  if (peer == rank_) {  // moves at once
+  if (peer == rank_) {  // moves in one piece
     const auto run = sends_.take(peer, offset, length, limits_.sends);
     if (run.length == 0)
       throw usage_error(fmt::format("rank {} sends less to itself than it expects", rank_), MPI_ERR_TRUNCATE, rank_,

@@ -1,14 +1,14 @@
 // The decisions of the algorithm in_place, for one rank: pure, without MPI and without data.
 //
-// Every rank asks for what it can place: a request names a part of one message, by offset and length, and the sender
-// answers each with one data message. A rank asks
-//   1. for what belongs where a location is free: the data move once, straight to their place, and leave a free
+// Every rank requests the data that it can place: a request names a part of one message, by offset and length, and the
+// sender answers each with one data message. A rank requests
+//   1. data whose location is free: they move once, straight to their place, and leave a free
 //      location behind where they came from, so that a free slot travels from rank to rank as in the sliding puzzle;
-//   2. where nothing is free, for what fits into auxiliary memory, which frees a location elsewhere; these data are
-//      copied once more when their place has become free.
-// A message has a bounded number of runs of what is left, so that bookkeeping is linear in the number of peers. Where
-// that bound forbids to use what is free, the data left in a block move up to its end (the paper's compaction), so
-// that what is free lies at its beginning. docs/internals/in-place.md has the proof that this ends.
+//   2. if no location is free, data that fit into auxiliary memory, which frees a location elsewhere; these data are
+//      copied once more when their place has become free. The unsent data of a message have a bounded number of runs,
+// so that bookkeeping is linear in the number of peers. If that bound forbids to use free locations, the data left in a
+// block move up to its end (the paper's compaction), so that the free locations are at its beginning.
+// docs/internals/in-place.md has the proof that this ends.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace taquin::detail {
 
-/// Ask `peer` for a part of its message, to arrive at `to`, under the number `slot`.
+/// Request a part of the message from `peer`, to arrive at `to`, under the number `slot`.
 struct in_place_request {
   int peer = 0;
   int slot = 0;
@@ -44,7 +44,7 @@ struct in_place_answer {
   count_t length = 0;
 };
 
-/// What to do next: at most one of the two is set.
+/// The next action: at most one of the two is set.
 struct in_place_step {
   std::optional<in_place_request> request;
   std::optional<local_move> move;
@@ -55,7 +55,7 @@ class in_place_machine {
   /// `out` in order of peer, `in` in order of location; both without empty blocks, and alive as long as the machine.
   in_place_machine(int rank, std::span<const peer_block> out, std::span<const peer_block> in,
                    const in_place_limits& limits, std::pmr::memory_resource* memory);
-  /// What a machine takes from its memory.
+  /// Bytes that a machine takes from its memory.
   static std::size_t bytes(const in_place_limits& limits, std::size_t out, std::size_t in) noexcept;
 
   /// Takes its chunk sizes from `limits`, which are otherwise those that it was made with.
@@ -65,12 +65,12 @@ class in_place_machine {
   /// names.
   void reset(const first_units& others_move = nobody);
 
-  /// The next thing to do, to be done before the next call; nothing when the rank must wait for others. `idle` says
-  /// that nothing has happened for a while: then the machine does what costs more than waiting a little.
+  /// The next action, to be done before the next call; none when the rank must wait for others. `idle` means that there
+  /// was no event for a while: then the machine chooses actions that cost more than waiting a little.
   in_place_step next(bool idle);
 
-  /// A peer asks for a part of the message to it, while there is room for an answer. The answer must be sent; one of
-  /// length 0 says that the peer asked for what is not there: the two ranks' counts differ.
+  /// A peer requests a part of the message to it, while there is space for an answer. The answer must be sent; an
+  /// answer of length 0 means that the requested data are not here: the two ranks' counts differ.
   in_place_answer requested(int peer, count_t offset, count_t length);
   /// A peer has fetched a part of the message to it: its locations are free. False when it is not there.
   bool fetched(int peer, count_t offset, count_t length);
@@ -79,18 +79,18 @@ class in_place_machine {
   /// The request `slot` was answered with `length` units.
   void arrived(int slot, count_t length);
 
-  /// True when nothing is left to ask for, to answer or to place.
+  /// True when no data remain to request, to answer or to place.
   [[nodiscard]] bool done() const noexcept {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
   }
-  /// What is to leave and what is to come, as index_sets.hpp has it; where data are that wait for their place.
+  /// The data that leave and arrive, as index_sets.hpp has them; the locations of data that wait for their place.
   [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
   [[nodiscard]] std::span<const gap> gaps() const noexcept { return recvs_.gaps(); }
   [[nodiscard]] count_t staged_at(const gap& g) const noexcept { return aux_location(g.aux); }
   /// Where auxiliary memory begins.
   [[nodiscard]] count_t border() const noexcept { return border_; }
   [[nodiscard]] const in_place_limits& limits() const noexcept { return limits_; }
-  /// Times that the rank asked for more after it had to wait.
+  /// Times that the rank sent more requests after it had to wait.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
 
  private:
@@ -150,8 +150,8 @@ class in_place_machine {
   bool scratch_open_ = false;
   std::size_t staged_ = 0;     // runs in auxiliary memory or on their way there
   std::size_t turn_ = 0;       // where the search for data to stage begins
-  bool blocked_ = false;       // the number of runs forbids to use a hole
-  std::size_t compacted_ = 0;  // a compaction in progress: the piece to look at next is before this one
+  bool blocked_ = false;       // the number of runs forbids to use a free region
+  std::size_t compacted_ = 0;  // a compaction in progress: the piece to examine next is before this one
   count_t compact_begin_ = 0;
   count_t compact_end_ = 0;  // at the beginning: none is in progress
   bool changed_ = true;

@@ -12,12 +12,12 @@ using failure::block_map;
 using failure::part;
 using failure::state;
 
-// The data of the first units between this rank and a peer are swapped by either, in any order of parts: it is known
-// how many were begun with and how many are done.
+// The data of the first units between this rank and a peer are swapped by either, in any order of parts: the counts of
+// started and of completed units are known.
 struct swapping {
   count_t all = 0;
   count_t begun = 0;
-  bool settled = true;  // what was begun with is done
+  bool settled = true;  // all started swaps are done
 };
 
 swapping swaps_with(const in_place_protocol& p, int peer) {
@@ -45,7 +45,7 @@ void add_outgoing(const in_place_protocol& p, block_map& map) {
       add_swapped(map.outgoing, b, s, state::stands, state::stands);
   for (const piece& d : p.machine.pieces()) {
     count_t at = d.at;
-    // A compaction has been decided on, and its peer did not let go of what it fetches.
+    // A compaction was chosen, and its peer did not release its fetched data.
     if (p.pending && p.pending->to <= at && at < p.pending->to + p.pending->length)
       at -= p.pending->to - p.pending->from;
     map.outgoing.push_back({state::stands, d.peer, d.offset, d.length, at});
@@ -61,7 +61,7 @@ void add_staged(const in_place_protocol& p, const gap& g, int peer, block_map& m
   p.units.gather(std::span(&from, 1), map.staged.data() + static_cast<std::size_t>(at) * unit);
 }
 
-// What no gap covers of a block has arrived.
+// The part of a block that no gap covers has arrived.
 void add_incoming(const in_place_protocol& p, block_map& map) {
   const auto gaps = p.machine.gaps();
   std::size_t k = 0;

@@ -1,4 +1,4 @@
-// What is whole of an exchange in place that is left in the middle.
+// The whole data after an aborted exchange in place.
 #pragma once
 
 #include "algorithms/in_place/in_place_protocol.hpp"
@@ -6,8 +6,8 @@
 
 namespace taquin::detail {
 
-/// The map of one rank, as its machine and its port know it. A move that has begun is finished first. Takes memory for
-/// the map.
+/// The map of one rank, as its machine and its port know it. A started move is finished first. Allocates the
+/// map.
 failure::block_map map_of(in_place_protocol& p);
 
 }  // namespace taquin::detail

@@ -12,7 +12,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Nobody waits longer than it would take to copy all data, which is what impatience costs at most.
+// No rank waits longer than a copy of all data would last, which is the most that a shorter timeout costs.
 constexpr double most_patience = 100e-6;
 constexpr double copied_byte = 0.2e-9;
 
@@ -38,7 +38,7 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   in_place_limits l = most;
   l.requests = std::min(l.requests, in_flight_of(*c.opts));
   l.sends = std::min(l.sends, in_flight_of(*c.opts));
-  // So that no more requests come to a rank than may be in flight, or one of each rank that it sends to.
+  // Bounds the requests at a rank by the messages that may be in flight, or one of each rank that it sends to.
   l.per_peer = std::clamp(l.requests / std::max(s.max_peers, 1), 1, l.per_peer);
   const in_place_limits least{};
   const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
@@ -58,7 +58,7 @@ in_place_limits in_place_operation::limits(const exchange& x, const context& c, 
   return l;
 }
 
-// That fetch data from each other. Types with holes go by messages.
+// That fetch data from each other. Types with gaps go by messages.
 int in_place_operation::node_ranks(const context& c) const noexcept {
   const shape& s = *c.shape;
   if (s.unit_size == 0 || s.unit_span > 0) return 1;
@@ -72,8 +72,8 @@ rank_group in_place_operation::own_node(const context& c) const noexcept {
   return nodes_ == nullptr ? rank_group::all() : rank_group::of(nodes_->topology.nodes(), c.comm->rank());
 }
 
-// What the offers of a node take; 0 where data go by messages: a rank alone on its node, a type with holes, or so
-// little memory that the algorithm needs it more. The same on all ranks of the node.
+// The bytes of a node's offers; 0 if data go by messages: a rank alone on its node, a type with gaps, or so little
+// memory that the algorithm needs it more. The same on all ranks of the node.
 std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed) const noexcept {
   constexpr std::size_t part = 8;  // of the memory allowed
   const shape& s = *c.shape;
@@ -104,7 +104,7 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
   return &offers_.emplace(*node, units_.unit_bytes(), own_node(c));
 }
 
-// All ranks fetch: chunks are as large as suits that.
+// All ranks fetch: chunks have the size for that.
 void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept {
   count_t received = 0;
   for (const peer_block& b : in_) received += b.length;

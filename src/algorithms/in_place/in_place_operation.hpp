@@ -1,4 +1,4 @@
-// in_place over MPI: what it takes, and what it is made of.
+// in_place over MPI: its memory and its parts.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ class in_place_operation final : public mpi_operation {
   in_place_operation& operator=(const in_place_operation&) = delete;
   ~in_place_operation() override {
     net_.abandon();
-  }  // before the protocol's arrays go, which messages may still come into
+  }  // before the protocol's arrays go, into which messages may still be received
 
   void account(statistics& s) const override;
 
-  /// The least memory that an operation needs, from what all ranks know alike.
+  /// The least memory of an operation, from values that are identical on all ranks.
   static std::size_t least(const shape& s) noexcept;
 
  private:
@@ -49,7 +49,7 @@ class in_place_operation final : public mpi_operation {
     keep_map_of([this] { return map_of(protocol_); });
   }
 
-  std::shared_ptr<const node_view> nodes_;  // null but where there are several that share memory
+  std::shared_ptr<const node_view> nodes_;  // null unless several ranks share memory
   in_place_limits limits_;
   std::pmr::vector<peer_block> out_;
   std::pmr::vector<peer_block> in_;

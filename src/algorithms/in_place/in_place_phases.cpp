@@ -24,9 +24,9 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 
 std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_operation::least(s, o); }
 
-// How many phases it takes depends on the displacements, which a shape does not tell. Measured: two thirds of what it
-// would take if all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once
-// inside its rank, and a phase looks at each block some four times.
+// The number of phases depends on the displacements, which a shape does not have. Measured: two thirds of the number if
+// all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once inside its
+// rank, and a phase visits each block some four times.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_operation::least(s, o)));

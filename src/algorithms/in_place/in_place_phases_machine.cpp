@@ -55,7 +55,7 @@ count_t in_place_phases_machine::take_aux(std::size_t k, count_t wanted, count_t
   return n;
 }
 
-// Units right behind those of source k that are in auxiliary memory.
+// Units directly after those of source k that are in auxiliary memory.
 count_t in_place_phases_machine::extend_aux(std::size_t k, count_t wanted) {
   const count_t end = sources_[k].aux_at - border_ + sources_[k].staged;
   if (limits_.heap) return heap_.take_at(end, wanted);
@@ -82,7 +82,7 @@ std::span<const in_place_phases_machine::request> in_place_phases_machine::deter
     source& s = sources_[k];
     request& r = requests_[k] = {};
     if (s.left == 0) continue;
-    if (s.staged > 0) {  // what follows them can only go behind them
+    if (s.staged > 0) {  // the data that follow can only be placed after them
       r.aux = extend_aux(k, std::min(s.left - s.staged, limits_.most));
       r.aux_at = s.aux_at + s.staged;
       continue;

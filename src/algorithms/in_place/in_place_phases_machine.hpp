@@ -1,8 +1,8 @@
 // The decisions of the algorithm in_place_phases, for one rank: pure, without MPI and without data.
 //
 // Source: Hofmann & Rünger §3. Messages go from their lowest index to their highest. In each phase a rank determines
-// how much of each message it can take, in place and into auxiliary memory; when the data have gone both ways, what is
-// left to be sent moves to the high end of each receive block and data from auxiliary memory to the freed low end.
+// how much of each message it can take, in place and into auxiliary memory; after the data have gone both ways, the
+// unsent data move to the high end of each receive block and data from auxiliary memory to the freed low end.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 namespace taquin::detail {
 
 /// Auxiliary memory of a rank: `parts` static parts of equal size, where source j uses part j mod parts, first come,
-/// first served; or, with `heap`, all of it for everyone, any free run.
+/// first served; or, with `heap`, all of it for all sources, any free run.
 struct phase_limits {
   count_t aux = 1;
   int parts = 1;
@@ -38,14 +38,14 @@ class in_place_phases_machine {
   /// `out` in order of peer, `in` in order of location; both without empty blocks, alive as long as the machine.
   in_place_phases_machine(std::span<const peer_block> out, std::span<const peer_block> in, const phase_limits& limits,
                           std::pmr::memory_resource* memory);
-  /// What a machine takes from its memory.
+  /// Bytes that a machine takes from its memory.
   static std::size_t bytes(const phase_limits& limits, std::size_t out, std::size_t in) noexcept;
 
   [[nodiscard]] const phase_limits& limits() const noexcept { return limits_; }
   /// Begins an exchange.
   void reset();
 
-  /// What a source may send in this phase: first `direct` units, to location `at`, then `aux` units, to `aux_at`.
+  /// The units that a source may send in this phase: first `direct` units, to `at`, then `aux` units, to `aux_at`.
   struct request {
     count_t direct = 0;
     count_t aux = 0;
@@ -70,7 +70,7 @@ class in_place_phases_machine {
     }
     return true;
   }
-  /// A transfer of incoming block `k` has come: where begin_update() is never reached, somebody may ask what is here.
+  /// A transfer of incoming block `k` has arrived: if begin_update() is never reached, whole_of() may need it.
   void came(std::size_t k, bool into_aux) noexcept {
     (into_aux ? requests_[k].aux_here : requests_[k].direct_here) = true;
   }
@@ -78,13 +78,13 @@ class in_place_phases_machine {
   void begin_update();
   std::optional<local_move> next_move();
 
-  /// Units of incoming block k that are still to be asked for; units of outgoing block k that are still to be sent.
+  /// Units of incoming block k that are not requested yet; units of outgoing block k that are not sent yet.
   [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].staged; }
   [[nodiscard]] count_t unsent(std::size_t k) const noexcept { return out_[k].length - sent_[k]; }
   [[nodiscard]] bool done() const noexcept;
   [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
-  /// What is here of incoming block k: visit(at, length, where): units that belong at `at` and lie at `where`; −1: they
-  /// are not here. From the first to the last.
+  /// The data of incoming block k that are here: visit(at, length, where): units that belong at `at` and lie at
+  /// `where`; −1: they are not here. From the first to the last.
   template <class Visit>
   void for_each_part(std::size_t k, Visit visit) const {
     const source& s = sources_[k];
@@ -112,7 +112,7 @@ class in_place_phases_machine {
   };
   struct part {
     count_t used = 0;  // from its beginning
-    count_t live = 0;  // of that, not given back yet
+    count_t live = 0;  // of that, not returned yet
   };
   friend struct array_list;
   template <class Each>
@@ -140,7 +140,7 @@ class in_place_phases_machine {
   std::pmr::vector<request> requests_;
   std::pmr::vector<count_t> sent_;
   std::size_t updating_ = 0;  // the source whose block is being updated
-  std::size_t piece_ = 0;     // one past the piece to look at next
+  std::size_t piece_ = 0;     // one past the piece to examine next
   count_t high_ = 0;          // where the pieces that are packed begin
   bool packing_ = false;
   bool in_phase_ = false;  // data of requests_ are on their way

@@ -1,4 +1,4 @@
-// What is whole of an exchange by in_place_phases that is left in the middle.
+// The whole data after an aborted exchange by in_place_phases.
 #include "algorithms/in_place/in_place_phases_protocol.hpp"
 #include "call/failure_map.hpp"
 
@@ -14,7 +14,7 @@ failure::block_map in_place_phases_protocol::map() {
     return map;
   }
   if (moving_ && units_.try_move(*moving_)) moving_.reset();
-  for (const piece& p : machine_.pieces())  // granted ones too: nothing takes their place before the phase ends
+  for (const piece& p : machine_.pieces())  // granted ones too: no data use their place before the phase ends
     append(map.outgoing, {state::stands, p.peer, p.offset, p.length, p.at});
   for (std::size_t k = 0; k < in_.size(); ++k)
     machine_.for_each_part(k, [&](count_t at, count_t length, count_t where) {

@@ -30,8 +30,8 @@ int parts_of(const shape& s, const options& o) noexcept {
 }
 
 // Dense requests are an exchange of their own, in log p rounds. Not the MPI library's nonblocking collective: plans
-// that are started together reach their later phases in another order on each rank, and collectives must come in the
-// same one.
+// that are started together reach their later phases in another order on each rank, and collectives must be called in
+// the same one.
 const algorithm& dense_exchange = modified_bruck;
 const options dense_options{};
 

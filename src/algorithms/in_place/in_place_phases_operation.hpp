@@ -1,4 +1,4 @@
-// in_place_phases over MPI: what it takes, and what it is made of.
+// in_place_phases over MPI: its memory and its parts.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class in_place_phases_operation final : public mpi_operation {
   in_place_phases_operation& operator=(const in_place_phases_operation&) = delete;
   ~in_place_phases_operation() override {
     net_.abandon();
-  }  // before the protocol's arrays go, which messages may still come into
+  }  // before the protocol's arrays go, into which messages may still be received
 
   void account(statistics& s) const override;
 
-  /// The least memory that an operation needs, from what all ranks know alike.
+  /// The least memory of an operation, from values that are identical on all ranks.
   static std::size_t least(const shape& s, const options& o) noexcept;
   /// Predicted time of one exchange of dense requests.
   static seconds dense_cost(int ranks, const machine_model& m) noexcept;

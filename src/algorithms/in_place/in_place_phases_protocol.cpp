@@ -64,12 +64,12 @@ void in_place_phases_protocol::clock(double& part) {
   since_ = now;
 }
 
-// Dense: to and from all ranks, which also says who has work left; when nobody has, all end together. Sparse: a message
-// to and from each peer with which something is left, and each rank ends by itself.
+// Dense: to and from all ranks, which also publishes which ranks have work left; when none has, all end together.
+// Sparse: a message to and from each peer with remaining data, and each rank ends by itself.
 //
-// Receives are posted before their senders learn what they may send, so data never wait at a rank that is slow. Who
-// asks a peer for nothing in this phase needs nothing from it; it waits until the peer has taken the request, so that
-// at most one of them waits there.
+// Receives are posted before the grants are sent, so data never wait at a slow rank. A rank without a request to a peer
+// in this phase needs nothing from it; it waits until the peer has received its message, so that at most one of them
+// waits there.
 task in_place_phases_protocol::run() {
   machine_.reset();
   begun_ = true;
@@ -98,7 +98,7 @@ task in_place_phases_protocol::run() {
     compare_counts();
     for (pending += send(); pending > 0; --pending) {
       const event e = co_await net_.next_transfer();
-      // A message is as long as was asked for, or empty where the sender has found that the counts differ.
+      // A message is as long as requested, or empty if the sender has found that the counts differ.
       if (e.what == event::kind::arrived && e.units.length == 0)
         throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank_),
                           MPI_ERR_TRUNCATE, e.peer, rank_);
@@ -124,7 +124,7 @@ task in_place_phases_protocol::run() {
   }
 }
 
-// Returns of how many requests an event is to say that they are taken.
+// Returns how many requests need an event that reports their receipt.
 int in_place_phases_protocol::ask(bool done) {
   const auto wanted = machine_.requests();
   const std::int64_t work_left = done ? 0 : 1;
@@ -145,7 +145,7 @@ int in_place_phases_protocol::ask(bool done) {
   return known;
 }
 
-// Dense requests also come from ranks that this one has nothing for.
+// Dense requests also arrive from ranks that this one has nothing for.
 void in_place_phases_protocol::compare_counts() {
   for (std::size_t k = 0; k < out_.size(); ++k)
     if (const request r = granted_to(k); r.expected != machine_.unsent(k))
@@ -161,8 +161,8 @@ void in_place_phases_protocol::compare_counts() {
   }
 }
 
-// The two ranks' counts differ. The peer learns it from transfers of nothing, in this phase or the next in which it
-// asks for something.
+// The two ranks' counts differ. The peer sees it by empty transfers, in this phase or the next in which it sends a
+// request.
 void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected) {
   net_.refuse(peer);
   net_.refuse(peer);
@@ -170,7 +170,7 @@ void in_place_phases_protocol::refuse(int peer, count_t unsent, count_t expected
                     MPI_ERR_TRUNCATE, rank_, peer);
 }
 
-// Begins to receive what this phase has room for; returns how many transfers that are.
+// Posts the receives of this phase; returns how many transfers they are.
 int in_place_phases_protocol::receive() {
   int transfers = 0;
   const auto wanted = machine_.requests();
@@ -187,7 +187,7 @@ int in_place_phases_protocol::receive() {
   return transfers;
 }
 
-// Begins to send what others have room for; returns how many transfers that are.
+// Posts the sends that others have granted; returns how many transfers they are.
 int in_place_phases_protocol::send() {
   int transfers = 0;
   for (std::size_t k = 0; k < out_.size(); ++k) {

@@ -20,7 +20,7 @@ namespace taquin::detail {
 
 class in_place_phases_protocol {
  public:
-  /// Who sends requests to whom in each phase.
+  /// The pairs of ranks that exchange requests in each phase.
   enum class requests : std::uint8_t {
     dense,  ///< every rank to every rank, until none has work left
     sparse  ///< each rank to those that still have data for it
@@ -31,26 +31,26 @@ class in_place_phases_protocol {
                            std::span<const peer_block> in, in_place_phases_machine& machine, store& units, port& net,
                            std::pmr::memory_resource* frame, std::pmr::memory_resource* memory);
 
-  /// One exchange. Throws usage_error where two ranks' counts differ.
+  /// One exchange. Throws usage_error if two ranks' counts differ.
   task run();
-  /// What the last exchange did, but for what the port knows.
+  /// The statistics of the last exchange, without those of the port.
   [[nodiscard]] const statistics& last() const noexcept { return last_; }
-  /// What is whole where it is left in the middle. Takes memory for the map.
+  /// The whole data after it was aborted. Allocates the map.
   [[nodiscard]] failure::block_map map();
 
   static constexpr std::uint32_t request_words = 8;
-  /// Dense requests, one per rank, that go out and that come in.
+  /// Dense requests, one per rank, outgoing and incoming.
   [[nodiscard]] std::span<word> asked() noexcept { return asked_; }
   [[nodiscard]] std::span<word> granted() noexcept { return granted_; }
 
   static port_limits limits(std::size_t out, std::size_t in, requests how) noexcept;
-  /// What a protocol takes from its memory.
+  /// Bytes that a protocol takes from its memory.
   static std::size_t bytes(int ranks, std::size_t out, std::size_t in, requests how) noexcept;
 
   std::pmr::memory_resource* memory;  ///< of the task
 
  private:
-  // What a rank tells another at the beginning of a phase, in units.
+  // The request of one rank to another at the beginning of a phase, in units.
   struct request {
     std::int64_t direct = 0;     // that may be sent now, to their place,
     std::int64_t aux = 0;        // and after these to auxiliary memory
@@ -59,7 +59,7 @@ class in_place_phases_protocol {
   };
 
   friend struct array_list;
-  // Of dense requests all of a rank's, of sparse ones what comes in.
+  // Of dense requests all of a rank's, of sparse ones the incoming ones.
   template <class Each>
   static constexpr void arrays(Each each, int ranks, std::size_t out, std::size_t in, requests how) {
     const auto all = as_size(ranks);
@@ -92,7 +92,7 @@ class in_place_phases_protocol {
   std::pmr::vector<word> granted_;    // per rank; sparse: per outgoing block
   std::pmr::vector<unit_run> runs_;   // of one transfer
   bool begun_ = false;                // an exchange, once
-  std::optional<local_move> moving_;  // what is left of a move that the machine takes as done
+  std::optional<local_move> moving_;  // the rest of a move that the machine counts as done
   double since_ = 0;
   statistics last_;
 };

@@ -44,8 +44,8 @@ task in_place_protocol::run() {
   machine.reset([this](int peer) { return peer == rank ? 0 : net.swappable(peer); });
   begun = true;
   if (net.fetches()) {
-    // Peer by peer, as long as anything is left that nobody has begun with: what is not swapped by this rank is by the
-    // peer. Each rank begins with its next, so that not all begin with the same.
+    // Peer by peer, as long as there are data whose swap neither rank has started: data that this rank does not swap
+    // are swapped by the peer. Each rank begins with its next, so that not all begin with the same.
     const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
     const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer) - out.begin();
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -101,7 +101,7 @@ void in_place_protocol::ask(const in_place_request& r) {
   net.post(r.peer, std::bit_cast<request_words>(request{r.offset, r.length, r.expected}));
 }
 
-// Where the two ranks' counts differ the peer learns it from an answer of nothing.
+// If the two ranks' counts differ the peer sees it by an empty answer.
 void in_place_protocol::answer(const event& e) {
   request_words words{};
   std::ranges::copy(e.words.first(std::min(e.words.size(), words.size())), words.begin());

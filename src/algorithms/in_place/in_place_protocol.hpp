@@ -21,13 +21,13 @@ struct in_place_protocol {
   store& units;  ///< its border is the machine's
   port& net;
   bool begun = false;                   ///< data may have moved
-  std::optional<local_move> pending{};  ///< the machine takes it as done, and it is not
-  std::optional<local_move> moving{};   ///< what is left of a move that the machine takes as done
+  std::optional<local_move> pending{};  ///< the machine counts it as done, and it is not
+  std::optional<local_move> moving{};   ///< the rest of a move that the machine counts as done
 
-  /// One exchange. Throws usage_error where two ranks' counts differ.
+  /// One exchange. Throws usage_error if two ranks' counts differ.
   task run();
 
-  /// What the port is made for. `patience`: seconds without news until the machine does what it puts off.
+  /// The sizes of the port. `patience`: seconds without news until the machine does its deferred actions.
   static port_limits limits(const in_place_limits& l, double patience) noexcept;
 
  private:

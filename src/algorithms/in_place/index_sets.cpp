@@ -170,7 +170,7 @@ void recv_set::fill(std::size_t i, count_t length) {
   g.length -= length;
 }
 
-// Gap i is open from now on, and one with its neighbours where they are.
+// Gap i is open from now on, and merged with open neighbours.
 void recv_set::open(std::size_t i) {
   const auto one = [](const gap& a, const gap& b) {
     return a.state == gap_state::open && b.state == gap_state::open && a.source == b.source && a.end() == b.at;

@@ -35,7 +35,7 @@ class send_set {
  public:
   send_set(std::size_t capacity, std::pmr::memory_resource* memory);
 
-  /// Starts anew: the blocks `out`, split at the borders of the blocks `in`. `in` must be in order of location.
+  /// Resets it to the blocks `out`, split at the borders of the blocks `in`. `in` must be in order of location.
   void reset(std::span<const peer_block> out, std::span<const peer_block> in, const first_units& without = nobody);
 
   /// Assigns the units from `offset` of the message to `peer` to the send `slot`: as many of `length` as are contiguous
@@ -88,11 +88,11 @@ class send_set {
   bool moved_ = false;  // data have changed their place: locations no longer follow from offsets
 };
 
-/// What becomes of a run of locations that wait for data.
+/// The state of a run of locations that wait for data.
 enum class gap_state : std::uint8_t {
-  open,           ///< not asked for
-  coming,         ///< asked for, arrives in place
-  coming_staged,  ///< asked for, arrives in auxiliary memory
+  open,           ///< not requested
+  coming,         ///< requested, arrives in place
+  coming_staged,  ///< requested, arrives in auxiliary memory
   staged          ///< in auxiliary memory, waits until its place is free
 };
 
@@ -101,7 +101,7 @@ struct gap {
   count_t at = 0;
   count_t length = 0;
   count_t offset = 0;  ///< of its first unit in its message
-  count_t aux = 0;     ///< staged, or coming there: where in auxiliary memory
+  count_t aux = 0;     ///< staged, or being staged: where in auxiliary memory
   int source = 0;      ///< index of its block among the incoming blocks
   gap_state state = gap_state::open;
   [[nodiscard]] count_t end() const noexcept { return at + length; }
@@ -112,12 +112,12 @@ class recv_set {
  public:
   recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory);
 
-  /// Starts anew. `in` must be in order of location.
+  /// Resets it. `in` must be in order of location.
   void reset(std::span<const peer_block> in, const first_units& without = nobody);
 
   [[nodiscard]] std::span<const gap> gaps() const noexcept { return gaps_; }
   [[nodiscard]] bool empty() const noexcept { return gaps_.empty(); }
-  /// Units not asked for yet.
+  /// Units not requested yet.
   [[nodiscard]] count_t left() const noexcept { return left_; }
   /// Open runs of a source.
   [[nodiscard]] int runs(int source) const noexcept { return runs_[as_size(source)]; }
@@ -126,15 +126,15 @@ class recv_set {
   /// The first gap that ends after `at`.
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
 
-  /// A part of the open gap i is asked for. Returns the index of the new gap.
+  /// A part of the open gap i is requested. Returns the index of the new gap.
   std::size_t ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux);
   /// The first `length` units of gap i are in place.
   void fill(std::size_t i, count_t length);
-  /// The last ones are; fewer than the gap has.
+  /// The last units are; fewer than the gap has.
   void fill_end(std::size_t i, count_t length) noexcept { gaps_[i].length -= length; }
   /// The gap i has arrived in auxiliary memory; `length` units of it, the rest is open again.
   void stage(std::size_t i, count_t length);
-  /// Of the gap i, asked for in place, only `length` units have arrived, in place; the rest is open again.
+  /// Of the gap i, requested in place, only `length` units have arrived, in place; the rest is open again.
   void reopen_rest(std::size_t i, count_t length);
 
   static constexpr std::size_t bytes(std::size_t capacity, std::size_t sources) noexcept {

@@ -1,8 +1,8 @@
-// What the in-place algorithms share: one rank's problem, in units.
+// The problem of one rank, in units, which the in-place algorithms share.
 //
-// A unit is an element of the datatype; where no rank's datatype has holes it is a byte, so that elements of any size
-// can move through less memory than one of them takes. Locations count units from the buffer's base, and auxiliary
-// memory follows where the last block ends.
+// A unit is an element of the datatype; if no rank's datatype has gaps it is a byte, so that elements of any size can
+// move through less memory than one of them takes. Locations count units from the buffer's base, and auxiliary memory
+// follows where the last block ends.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct peer_block {
   int peer = 0;
 };
 
-/// Units change their place inside the rank. `peer`: whom they are still to be sent to, −1 where they have arrived.
+/// Units change their place inside the rank. `peer`: the rank that they will be sent to, −1 if they have arrived.
 struct local_move : unit_move {
   int peer = -1;
 };

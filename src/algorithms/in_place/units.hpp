@@ -14,13 +14,13 @@
 
 namespace taquin::detail {
 
-/// A unit is an element of the exchange, or a byte where no rank's type has holes.
+/// A unit is an element of the exchange, or a byte if no rank's type has gaps.
 element unit_of(const exchange& x, const shape& s) noexcept;
 /// The most units that fit into `bytes` of auxiliary memory.
 count_t fitting(const element& unit, std::size_t bytes) noexcept;
 
-/// What an in-place algorithm may take. Without a limit of the caller's: 1% of the most that any rank sends or
-/// receives, at least 64 KiB, and at least four times `least`, so that not all of it goes into bookkeeping.
+/// The memory limit of an in-place algorithm. Without a limit of the caller's: 1% of the most that any rank sends or
+/// receives, at least 64 KiB, and at least four times `least`, so that not all of it is bookkeeping.
 std::size_t in_place_allowance(const shape& s, std::size_t limit, std::size_t least) noexcept;
 
 /// The non-empty blocks of one side, in units and in order of peer.

@@ -38,7 +38,7 @@ class builder : node_part {
 
  private:
   [[nodiscard]] int local(int i) const noexcept { return nodes_.member(node_, i); }
-  // What a handler keeps for a distance: first what its node sends, by local ranks, then what it receives, by ranks.
+  // A handler's data for a distance: first outgoing ones of its node, by local ranks, then incoming ones, by ranks.
   [[nodiscard]] region scratch(count_t offset, count_t size) const noexcept {
     return bytes_in(place::scratch, offset, size);
   }
@@ -121,7 +121,7 @@ class builder : node_part {
     s_.end_round();
   }
 
-  // Where local rank i's bytes lie in what came from distance d: a piece per rank there.
+  // Where local rank i's bytes lie in the data from distance d: a piece per rank there.
   void pieces(int d, int i, count_t offset) {
     parts_.clear();
     const auto ranks = nodes_.members(source(d));

@@ -61,8 +61,8 @@ schedule build_aggregated(const local_exchange& x, const level& nodes, const nod
                           const aggregation& how, std::pmr::memory_resource* memory);
 
 /// The same through memory that the ranks of a node share: a rank writes its blocks there, one message per pair of
-/// nodes goes from there and comes there, and the ranks copy what is theirs. Three rounds a pass; a rank that is alone
-/// on its node uses its own buffers.
+/// nodes is sent from there and received there, and the ranks copy their blocks from it. Three rounds a pass; a rank
+/// that is alone on its node uses its own buffers.
 schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
                       std::pmr::memory_resource* memory);
 

@@ -19,7 +19,7 @@ constexpr count_t blocks_in_message(count_t block_bytes) noexcept {
 }
 
 /// One rank's part. A pass serves distances [first, last]; distance 0 is the node itself. For each distance the node's
-/// memory holds what its ranks send, by senders, and what comes, by senders and then receivers.
+/// memory holds the data that its ranks send, by senders, and the incoming data, by senders and then receivers.
 class builder : node_part {
  public:
   builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how, schedule& s,
@@ -45,7 +45,7 @@ class builder : node_part {
     return bytes_in(place::shared, offset, size);
   }
 
-  /// Calls f(distance, where what is sent begins, where what is received begins).
+  /// Calls f(distance, begin of the outgoing data, begin of the incoming data).
   template <class F>
   count_t for_each_distance(int first, int last, F f) const {
     count_t offset = 0;
@@ -105,7 +105,7 @@ class builder : node_part {
     }
   }
 
-  // What the node's other ranks have written for this one.
+  // The blocks that the node's other ranks have written for this one.
   void read_neighbours(count_t offset) {
     const std::size_t first = s_.copies.size();
     for (int i = 0; i < size_; ++i) {
@@ -137,7 +137,7 @@ class builder : node_part {
     s_.end_round();
   }
 
-  // Blocks of one node's ranks, in a row where they lie so; calls f for those of each message.
+  // Blocks of one node's ranks, joined where they are contiguous; calls f for those of each message.
   template <class F>
   void own_blocks(int node, bool send, F f) {
     count_t taken = 0;

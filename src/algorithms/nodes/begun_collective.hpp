@@ -1,5 +1,5 @@
-// A nonblocking collective of the MPI library that ranks begin in one start of a program's calls and use in a later
-// one. Starts only test it; a blocking call may wait.
+// A nonblocking collective of the MPI library that ranks start in one call of the program and use in a later one.
+// Starts only test it; a blocking call may wait.
 #pragma once
 
 #include <mpi.h>
@@ -16,14 +16,14 @@ class begun_collective {
   begun_collective& operator=(const begun_collective&) = delete;
   ~begun_collective() { give_up(); }
 
-  /// For the call that begins it. Its buffers live until it is complete.
+  /// For the call that starts it. Its buffers live until it is complete.
   [[nodiscard]] MPI_Request* request() noexcept { return &pending_; }
   /// True once it is complete.
   [[nodiscard]] bool test();
-  /// Completes it, in a blocking call on `comm` of this number. The wait has the timeout of calls; `algorithm` is what
-  /// it reports.
+  /// Completes it, in a blocking call on `comm` of this number. The wait has the timeout of calls; its report names
+  /// `algorithm`.
   void wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm);
-  /// Completes a pending one, for ranks that no longer need it. Where a rank never begins it, which breaks MPI's rules,
+  /// Completes a pending one, for ranks that no longer need it. If a rank never starts it, which breaks MPI's rules,
   /// the request stays pending after some seconds.
   void give_up() noexcept;
   /// It could not be completed: the MPI library still uses this object and the buffers, which must stay.

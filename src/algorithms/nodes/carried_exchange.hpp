@@ -1,6 +1,6 @@
-// An exchange whose blocks travel with the agreement on it, in a step among nodes: node_aggregated in a blocking call
-// with small blocks. Where blocks are small on average the step carries the small ones, and the sizes of the others.
-// These follow directly, once ranks have agreed; a receiver waits only for what the step has announced.
+// An exchange whose blocks are piggybacked on its agreement, in a step among nodes: node_aggregated in a blocking call
+// with small blocks. If blocks are small on average the step carries the small ones, and the sizes of the others. These
+// follow directly, after ranks have agreed; a receiver waits only for the blocks that the step has announced.
 #pragma once
 
 #include <memory_resource>
@@ -23,18 +23,18 @@ class carried_exchange final : public operation, public carried_blocks, private 
  public:
   /// Whether this rank's blocks are short enough for the step, all of them or on average, and its share of the step's
   /// memory is within the rest of the budget. In place all must be short, and the counts the same both ways or the
-  /// types without holes; the share is then what blocks of this length use, because ranks with little memory exchange
-  /// in place. Local.
+  /// types without gaps; the share is then the memory of blocks of this length, because ranks with little memory
+  /// exchange in place. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
-  /// What it takes of a rank, from what all ranks know alike.
+  /// Bytes of a rank, from values that are identical on all ranks.
   static std::size_t footprint(const shape& s) noexcept;
 
   /// `x` must be valid and its types known. Blocks that follow directly have the tag.
   carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
 
   void write(internode& step) override;
-  /// Puts the blocks of the others into their places, and sends those that follow. To be called when all ranks' blocks
-  /// have come.
+  /// Copies the blocks of the others to their places, and sends those that follow. Must be called after all ranks'
+  /// blocks have arrived.
   void start() override;
   bool test() override;
   /// Throws usage_error on the rank whose receive block is too short, with everything else in place.

@@ -102,7 +102,7 @@ class builder {
     }
   }
 
-  // With a single port the two ranks wait for each other, because the node of either may be behind that of the other.
+  // With a single port the two ranks wait for each other, because either node may be later than the other.
   void exchange_with(int peer) {
     const region in = s_.recv_block(x_, peer);
     const region out = s_.send_block(x_, peer);
@@ -140,8 +140,8 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
-// The steps, shared by the ports; a step between nodes is a round of one message, and hands the port on to the next
-// rank of the node. No shorter than the link of the largest node takes for its messages.
+// The steps, shared by the ports; a step between nodes is a round of one message, and passes the port to the next rank
+// of the node. The time is no shorter than that of the messages on the largest node's link.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const double n = s.nodes == 0 ? 1 : s.largest_node;

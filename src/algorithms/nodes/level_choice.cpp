@@ -22,7 +22,7 @@ seconds cost_of_one(const algorithm& a, shape x, const options& o, const machine
   return cost_inside(a, x, o, m);
 }
 
-// What an average rank moves inside its group and in one column.
+// Bytes that an average rank moves inside its group and in one column.
 struct halves {
   shape in, across;
   halves(const shape& s, const terms& t) noexcept : in(inside_of(s, s.largest_node)), across(column_of(s)) {
@@ -95,7 +95,7 @@ bool any_automatic(std::string_view levels) noexcept {
 
 level_names choose_levels(const shape& s, const options& o, const machine_model& m) noexcept {
   level_names names;
-  if (s.nodes == 0) {  // who has not asked for nodes has one
+  if (s.nodes == 0) {  // a caller without nodes has one
     names.add("spread_out");
     add_levels(s, o, m, after_first(o.multilevel.levels), false, names);
   } else {

@@ -1,4 +1,4 @@
-// Which algorithms serve the levels of a multilevel exchange where options::levels says "auto".
+// The algorithms of the levels of a multilevel exchange for which options::levels has "auto".
 #pragma once
 
 #include <array>

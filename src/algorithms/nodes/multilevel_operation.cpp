@@ -93,7 +93,7 @@ void multilevel_operation::prepare_parts(const exchange& x, const context& c, st
   describe(comms.next.topology, in);
   inside_ = prepare_levels(y, {comms.inside.get(), c.tag, &in, c.opts, nullptr, c.reused}, after_first(names),
                            comms.next, budget);
-  // The ranks of its column find sizes that a peer does not expect; the others learn of them when all have prepared.
+  // The ranks of its column find sizes that a peer does not expect; the others see them when all have prepared.
   const shape across = column_of(*c.shape);
   const options own = options_of_first(*c.opts, names);
   const bool agrees = c.reused && !c.shape->uniform;

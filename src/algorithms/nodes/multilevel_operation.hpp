@@ -96,8 +96,8 @@ class multilevel_operation final : public operation {
     each(&multilevel_operation::leaving_, d.leaving);
     each(&multilevel_operation::coming_, d.coming);
   }
-  // The sizes of what this rank forwards for its group, exchanged once: the sizes, and counts and displacements of
-  // them.
+  // The sizes of the data that this rank forwards for its group, exchanged once: the sizes, and counts and
+  // displacements of them.
   struct sizes_told {
     sizes_told(std::size_t ranks, std::size_t size, std::pmr::memory_resource* memory) : mine(memory), layout(memory) {
       array_list::take(*this, ranks, size);
@@ -128,7 +128,7 @@ class multilevel_operation final : public operation {
   std::pmr::vector<count_t> sizes_;  // otherwise: [local rank][rank served]
   packed_side out_;                  // by the local rank that serves the receiver
   packed_side mid_;                  // by the local rank that sends
-  raw_buffer leaving_;               // out_, then all columns' out: before what sends from it
+  raw_buffer leaving_;               // out_, then all columns' out: before the exchanges that send from it
   raw_buffer coming_;                // mid_, then all columns' in
   std::pmr::vector<column> columns_;
   operation_ptr inside_;

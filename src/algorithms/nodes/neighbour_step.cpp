@@ -126,7 +126,7 @@ void neighbour_step::truncated(int peer, count_t bytes, count_t room) noexcept {
   if (!truncation_) truncation_ = {peer, bytes, room};
 }
 
-// From the step; or, where it comes as a message for which no receive was posted, into memory of its own.
+// From the step; or, if it arrives as a message for which no receive was posted, into memory of its own.
 void neighbour_step::take(std::size_t source, const block& b, const blocks& recv) {
   const int peer = sources_[source];
   const auto room = as_size(b.bytes());

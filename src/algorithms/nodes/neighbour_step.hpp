@@ -25,7 +25,7 @@ namespace taquin::detail {
 
 class neighbour_step {
  public:
-  /// Of a block in a step. Longer ones take longer there than as messages of their own.
+  /// Of a block in a step. Longer ones take longer there than as messages.
   static constexpr std::size_t most_bytes = 4096;
 
   /// For the ranks of `comm`, each with its sources and destinations, MPI_PROC_NULL where there is none. Collective.
@@ -36,9 +36,9 @@ class neighbour_step {
   neighbour_step& operator=(const neighbour_step&) = delete;
   ~neighbour_step();
 
-  /// The k-th block of a side is for the k-th neighbour. Throws usage_error (MPI_ERR_TRUNCATE) at the end where a
-  /// neighbour has sent more than is expected; the bytes that fit have been received. Any other error takes this rank
-  /// out of the call.
+  /// The k-th block of a side is for the k-th neighbour. Throws usage_error (MPI_ERR_TRUNCATE) at the end if a
+  /// neighbour has sent more than is expected; the bytes that fit have been received. Any other error makes this rank
+  /// abort the call.
   void exchange(const blocks& send, const blocks& recv);
   /// In the last call some rank had a block that did not fit into the step. The same on all ranks.
   [[nodiscard]] bool had_messages() const noexcept { return had_messages_; }

@@ -24,7 +24,7 @@ constexpr std::size_t most_of_rank = std::size_t{448} << 10U;  // in slots
 constexpr std::size_t most_in_any_slot = 16384;
 constexpr std::size_t eager = 1024;  // bytes that every MPI library sends without waiting for the receive
 
-// What comes first in the contents of a slot.
+// The header in the contents of a slot.
 struct block_header {
   std::uint64_t call = 0;
   std::uint64_t bytes = 0;
@@ -37,7 +37,7 @@ bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
   return head(e).acknowledged[i].load(std::memory_order_acquire) == e.written[i];
 }
 
-// Whether the slot has so many bytes of pages, which are taken now where they were not.
+// Whether the slot has so many bytes of pages, which are allocated now if they were not.
 bool neighbourhood::has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept {
   std::size_t& taken = e.taken[call % slots];
   if (bytes <= taken) return true;
@@ -79,7 +79,7 @@ neighbourhood::eager_sends::~eager_sends() {
 }
 
 void neighbourhood::eager_sends::send(std::span<const std::byte> contents, int to, int tag, MPI_Comm comm) {
-  forget();  // other threads make progress with it
+  forget();  // other threads progress it
   static_cast<void>(advance());
   for (std::size_t at = 0; at < contents.size(); at += eager) {
     const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
@@ -135,8 +135,8 @@ neighbour_exchange::~neighbour_exchange() {
     mpi::abandon(messages_[i], i < n_->in_.size() ? mpi::request_kind::receive : mpi::request_kind::send);
 }
 
-// While it lasts this rank's call is recorded for others, its waits have the timeout, and end when another rank has
-// left.
+// Scope guard: this rank's call is in its progress record, its waits have the timeout, and end when another rank has
+// aborted.
 template <class Work>
 auto neighbour_exchange::in_call(Work work) {
   static constexpr std::string_view name = "neighbour_slots";
@@ -314,8 +314,8 @@ bool neighbour_exchange::test() {
   return over;
 }
 
-// Each slot says whether a message follows; those of other nodes are waited for in any case. When all slots have come,
-// waiting in the MPI library is possible.
+// Each slot states whether a message follows; those of other nodes are waited for in any case. When all slots have
+// arrived, waiting in the MPI library is possible.
 void neighbour_exchange::wait() {
   in_call([this] {
     for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();

@@ -12,8 +12,8 @@
 // the receiver. So no rank waits for a rank that is outside MPI after its start, as MPI requires of nonblocking
 // collectives.
 //
-// Pages of slots are taken for the first bytes of each when the memory is made, which takes less time so, and for the
-// others by the first block that has more. Where there are none left, contents are sent as above.
+// Pages of slots are allocated for the first bytes of each when the memory is made, which is faster, and for the others
+// by the first block that has more. If there are none left, contents are sent as above.
 //
 // Rounds: 1. Bytes: each block twice through shared memory, or once as a message. Memory: below 512 KiB for each rank.
 #pragma once
@@ -41,7 +41,7 @@
 
 namespace taquin::detail {
 
-/// Of a side of a rank: two ranks then identify an edge. MPI_PROC_NULL may be there more often. Takes no memory.
+/// Checks a side of a rank: two ranks then identify an edge. MPI_PROC_NULL may be there more often. Allocates nothing.
 [[nodiscard]] bool has_no_rank_twice(std::span<const int> ranks) noexcept;
 
 class neighbourhood {
@@ -51,20 +51,20 @@ class neighbourhood {
   struct neighbours {
     std::vector<int> sources, destinations;
   };
-  /// One of the ranks: what it brings.
+  /// One of the ranks: its contribution.
   struct member {
     mpi::communicator::lease messages;
     int rank = 0;
     std::span<const int> places;  ///< of all ranks, in `messages`
-    std::span<const int> tags;    ///< of all ranks: a rank's and the next one are those of what comes to it, and of
-                                  ///< nothing else there
+    std::span<const int> tags;    ///< of all ranks: a rank's tag and the next one are those of its incoming messages,
+                                  ///< and of no others there
     std::span<const int> here;    ///< the ranks that share the memory with this one, itself included, in order
     const neighbours& edges;
     std::size_t widest = 0;  ///< the most destinations here of a rank here
     std::size_t notes = 0;   ///< bytes of each rank for the caller
     bool whole = false;      ///< all pages of this rank's part are taken now, not only the first of each slot
   };
-  /// What each rank has of the memory, at most, where so many share it.
+  /// Bytes of each rank's memory, at most, if so many share it.
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
   /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where
   /// there are no pages.
@@ -110,8 +110,8 @@ class neighbourhood {
     std::map<std::uint64_t, std::vector<std::byte>> by_call;
   };
 
-  // Small messages in flight, with their contents. MPI libraries may need this rank for them: its waits make progress
-  // with them, in whatever call it is.
+  // Small messages in flight, with their contents. MPI libraries may need this rank for them: its waits progress them,
+  // in any call.
   class eager_sends final : private mpi::started {
    public:
     eager_sends() = default;
@@ -133,7 +133,7 @@ class neighbourhood {
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
   [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
   [[nodiscard]] bool take_pages();
-  // Of a part: its rank's notes, its destinations here by their numbers here with -1 behind the last, an edge for each.
+  // Of a part: its rank's failure record, its destinations here by their numbers here, -1 after the last, its edges.
   [[nodiscard]] std::byte* part_of(int nth) const noexcept { return memory_.data() + as_size(nth) * part_; }
   [[nodiscard]] int* destinations_of(int nth) const noexcept;
   [[nodiscard]] std::byte* edge_of(int nth, std::size_t destination) const noexcept;
@@ -173,9 +173,9 @@ class neighbour_exchange final : private mpi::awaited {
   /// All ranks of the communicator start their calls in the same order. Does not wait.
   void start(const blocks& send, const blocks& recv);
   /// True when all blocks have been received and the send blocks may be written. Throws usage_error (MPI_ERR_TRUNCATE)
-  /// at the end where a neighbour has sent more than is expected; the bytes that fit have been received. Any other
-  /// error takes this rank out of the call, and the waits of the others end with peer_aborted, as in every call; so
-  /// does TAQUIN_TIMEOUT.
+  /// at the end if a neighbour has sent more than is expected; the bytes that fit have been received. Any other error
+  /// makes this rank abort the call, and the waits of the others end with peer_aborted, as in every call; so does
+  /// TAQUIN_TIMEOUT.
   [[nodiscard]] bool test();
   void wait();
 
@@ -199,7 +199,7 @@ class neighbour_exchange final : private mpi::awaited {
   blocks send_{}, recv_{};
   std::uint64_t call_ = 0;
   std::uint64_t number_ = 0;                   // of the call on the communicator
-  std::vector<std::size_t> waits_for_;         // sources whose slots have not come
+  std::vector<std::size_t> waits_for_;         // sources whose slots have not arrived
   std::vector<MPI_Request> messages_;          // of long blocks: receives by source, sends by destination
   std::size_t posted_ = 0;                     // of them
   std::optional<mpi::truncation> truncation_;  // the first of the call

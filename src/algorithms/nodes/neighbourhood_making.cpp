@@ -13,11 +13,11 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::string_view name = "neighbour_slots";  // what a wait that lasts too long reports
+constexpr std::string_view name = "neighbour_slots";  // the report of a wait that exceeds the timeout
 
 }  // namespace
 
-// Whether all ranks have what is needed, and how to reach each node's memory.
+// Whether all ranks have the required memory, and how to reach each node's memory.
 void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
   const bool known = std::ranges::find(member_.places, MPI_UNDEFINED) == member_.places.end();
   messages_ = std::move(messages);
@@ -90,7 +90,7 @@ void neighbourhood_making::attach() {
   stage_ = stage::joined;
 }
 
-// Frees what is only needed while it is made.
+// Frees the parts that are only needed while it is made.
 void neighbourhood_making::end() noexcept {
   stage_ = stage::over;
   joined_.reset();

@@ -39,7 +39,7 @@ class neighbourhood_making {
   /// Publishes this rank's part. A negative tag: this rank cannot take part, and nothing is made. All ranks call it at
   /// the same place in the order of their collectives on `comm`. Does not wait.
   void begin(MPI_Comm comm, mpi::communicator::lease messages, int tag);
-  /// Maps the memory as soon as all ranks have published. Local, does not wait: null until then, and for ever where
+  /// Maps the memory after all ranks have published. Local, does not wait: null until then, and for ever if
   /// `over()`.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& join();
   /// The same, waiting for it, and all ranks agree on whether all of them have the memory and know their edges: null on
@@ -53,20 +53,20 @@ class neighbourhood_making {
   /// This rank cannot join: ranks of a node share no memory, a rank cannot take part, or ranks are on several nodes and
   /// none has a neighbour on its own.
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
-  /// What this rank has of the memory, at most.
+  /// Bytes of this rank's memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
     return neighbourhood::most_bytes(static_cast<int>(member_.here.size()), member_.notes);
   }
-  /// Completes what is pending. Nothing is made.
+  /// Completes pending operations. Nothing is made.
   void give_up() noexcept;
   /// A wait had an error: the MPI library still reads and writes this object, which must stay.
   [[nodiscard]] bool must_stay() const noexcept { return under_way_.must_stay(); }
 
  private:
   enum class stage : std::uint8_t { first, publishing, joined, over };
-  // What each rank tells all others.
+  // The record of each rank for all others.
   struct told {
-    std::int32_t tag = -1;  // of what comes to it; −1: it cannot take part
+    std::int32_t tag = -1;  // of its incoming messages; −1: it cannot take part
     std::int32_t here = 0;  // destinations on its node
     mapping_key key;        // of the memory of its node, which the first rank there makes
   };

@@ -88,7 +88,7 @@ namespace {
 // An executor, and the node's memory that it works on, counted in the budget by the rank's share.
 class shared_body final : public operation {
  public:
-  /// Takes over `own`, or uses `lent`, which outlives it.
+  /// Takes ownership of `own`, or uses `lent`, which outlives it.
   shared_body(schedule&& s, execution where, shared_scratch own, shared_scratch* lent, std::size_t share,
               memory_budget* budget)
       : share_(*budget, share), own_(std::move(own)) {
@@ -126,8 +126,8 @@ aggregation aggregation_through_memory(const shape& s, const options& o) noexcep
 
 namespace {
 
-// In place it serves what a step among nodes carries completely before anything is received. Types are restricted as in
-// the algorithms in place, so that what is served does not depend on the sizes.
+// In place it serves only exchanges that a step among nodes carries completely before anything is received. Types are
+// restricted as in the algorithms in place, so that this does not depend on the sizes.
 bool supports(const shape& s) noexcept {
   return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
 }
@@ -142,7 +142,7 @@ std::size_t memory(const shape& s, const options& o) noexcept {
       {footprint(s, aggregation_by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
 }
 
-// The node's ranks tell each other once what they send and receive.
+// The node's ranks publish once to each other the bytes that they send and receive.
 node_traffic ask(const exchange& x, const context& c, const level& nodes, std::pmr::memory_resource* memory) {
   const int node = nodes.group[as_size(c.comm->rank())];
   if (c.shape->uniform) return {nodes, node, static_cast<count_t>(c.shape->max_block_bytes), memory};
@@ -164,7 +164,7 @@ node_traffic ask(const exchange& x, const context& c, const level& nodes, std::p
   return {nodes, node, std::move(to_node), std::move(from)};
 }
 
-// Null, on all ranks alike, where ranks of a node cannot share memory.
+// Null, on all ranks, if ranks of a node cannot share memory.
 operation_ptr prepare_shared(const exchange& x, const local_exchange& local, const context& c,
                              const node_traffic& traffic, memory_budget& budget) {
   const aggregation how = aggregation_through_memory(*c.shape, *c.opts);
@@ -215,7 +215,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double handled = std::ceil(others / leaders);
   const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
   const double message = n * outside / others;
-  if (how.distances > 0) {  // each block is written once and read once, after the node's ranks have met
+  if (how.distances > 0) {  // each block is written once and read once, after the node's ranks have synchronized
     const seconds meeting = t.round_on(0, 1, 0, 0);
     return 2 * (meeting + t.copies(t.ranks(), t.busiest())) +
            t.round_on(1, handled, handled * message, message, std::min(leaders, others));

@@ -1,5 +1,5 @@
-// What the builders of aggregated exchanges share: one rank's place among its node's ranks, bytes between nodes, and
-// lists of blocks for messages.
+// The common parts of the builders of aggregated exchanges: one rank's place among its node's ranks, bytes between
+// nodes, and lists of blocks for messages.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class node_part {
   [[nodiscard]] int counterpart(int d, int node) const noexcept {
     return nodes_.member(node, how_.handler(d, nodes_.size(node)));
   }
-  /// Bytes of this node to and from the nodes at this distance; what it receives from itself counts as sent only.
+  /// Bytes of this node to and from the nodes at this distance; bytes to itself count as sent only.
   [[nodiscard]] count_t sent(int d) const noexcept {
     count_t sum = 0;
     for (int i = 0; i < size_; ++i) sum += traffic_.to_node(i, target(d));
@@ -102,7 +102,7 @@ class node_part {
   std::pmr::vector<region> parts_;
 };
 
-/// The bounds of a schedule come from the shape of what the nodes exchange.
+/// The bounds of a schedule follow from the shape of the nodes' exchange.
 inline shape shape_of(const local_exchange& x, const level& nodes, const node_traffic& traffic) noexcept {
   return {.ranks = x.ranks,
           .kind = x.send.elements != nullptr ? exchange::form::alltoallw : exchange::form::alltoallv,

@@ -72,7 +72,7 @@ kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
   return readable ? kind::remote : kind::pieces;
 }
 
-// Each reader's part of the room, where blocks come in pieces.
+// Each reader's part of the room, if blocks are sent in chunks.
 count_t shared_exchange::piece_bytes() const noexcept {
   return static_cast<count_t>(room_ / as_size(c_.size()) / cache_line * cache_line);
 }
@@ -361,7 +361,7 @@ void shared_exchange::deliver_asked(int writer, count_t begin, std::span<const s
   unpack_range(part.data(), recv_at(writer), x_.recv.counts[writer], e, begin, static_cast<count_t>(part.size()));
 }
 
-// The next piece of every block that comes in pieces; all ranks go through as many steps as the longest needs.
+// The next chunk of every block that is sent in chunks; all ranks go through as many steps as the longest needs.
 void shared_exchange::post_pieces() {
   c_.begin();
   const count_t piece = piece_bytes();

@@ -1,8 +1,8 @@
 // One exchange among ranks of one node through a channel: small blocks pass through the node's memory, large ones are
-// copied once, by the receiver, out of the sender's buffer; where the kernel does not permit that, they pass through
-// the node's memory in pieces.
+// copied once, by the receiver, out of the sender's buffer; if the kernel does not permit that, they pass through the
+// node's memory in chunks.
 //
-// Rounds: 1, and one more for each piece. Bytes: each block once, or twice through the node's memory.
+// Rounds: 1, and one more for each chunk. Bytes: each block once, or twice through the node's memory.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ class shared_exchange {
  public:
   /// The least bytes of the channel's room that an exchange needs.
   static constexpr std::size_t least_room = 64;
-  /// Blocks up to this size pass through the room when it has place, even where single copy is possible: where ranks
-  /// share processors a copy through the room costs no more than the call that the other copy takes.
+  /// Blocks up to this size pass through the room when it has space, even if single copy is possible: where ranks are
+  /// oversubscribed a copy through the room costs no more than the system call of a single copy.
   static constexpr count_t most_in_room = 16384;
-  /// The same where every rank has a processor of its own.
+  /// The same if every rank has a core of its own.
   static constexpr count_t most_in_room_alone = 8192;
   /// The same in a plan without offers: a sender whose blocks are in the room completes without its receivers.
   static constexpr count_t most_in_room_of_plan = 65536;
@@ -41,15 +41,15 @@ class shared_exchange {
   /// Whether `bytes` more go through a room of `room` bytes of which `used` are taken; then takes them.
   static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
 
-  /// `x` must be valid, its types known, and outlive this. `room` is what may be used of the channel's, by blocks of up
-  /// to `most` bytes. With `offers` longer ones are offered, on all ranks alike; the room must then have place for all
-  /// blocks of each rank, and all ranks permit single copy.
+  /// `x` must be valid, its types known, and outlive this. `room` is the part of the channel's room that may be used,
+  /// by blocks of up to `most` bytes. With `offers` longer ones are offered, on all ranks; the room must then have
+  /// space for all blocks of each rank, and all ranks permit single copy.
   shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most, bool offers) noexcept;
   shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept
       : shared_exchange(x, c, room, most_of(c), false) {}
 
-  /// True when every block can travel this way. In place they must all fit into the room, because the receive blocks
-  /// are written while others may still have to read. Local.
+  /// True when every block can be transferred this way. In place they must all fit into the room, because the receive
+  /// blocks are written while others may still have to read. Local.
   [[nodiscard]] bool possible() const {
     const auto plain = [](const blocks& side) { return side.elements == nullptr && side.element.contiguous(); };
     const bool any_size = c_.single_copies() || piece_bytes() > 0;
@@ -60,14 +60,14 @@ class shared_exchange {
   void reset() noexcept;
   /// Writes this rank's lines and its blocks in the room. `choices` must be the same on all ranks. Local.
   void post(std::uint32_t choices);
-  /// After all lines have come: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
+  /// After all lines have arrived: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
   /// The same on all ranks. When it is false nothing is delivered.
   [[nodiscard]] bool agreed() const noexcept;
 
-  /// Makes progress; true when all blocks are in place and the send buffer is free. Local; does not wait. After a
-  /// number of unsuccessful looks it withdraws its offers.
+  /// Progresses; true when all blocks are in place and the send buffer is free. Local; does not wait. After a number of
+  /// unsuccessful polls it revokes its offers.
   bool advance();
-  /// The same for a caller that has seen all lines come, and waits.
+  /// The same for a caller that has seen all lines, and waits.
   void finish_with_lines();
   /// Waits until everything is in place and the send buffer is free.
   void finish();
@@ -104,15 +104,15 @@ class shared_exchange {
 
   enum class stage : std::uint8_t { lines, asking, pieces, moved, fetching, done };
 
-  /// How a block travels when `used` bytes of the room are taken; takes its part of the room. Blocks are asked about in
-  /// the order of `peer_at`.
+  /// How a block is transferred when `used` bytes of the room are taken; takes its part of the room. Blocks are visited
+  /// in the order of `peer_at`.
   [[nodiscard]] node_line::kind way_of(int reader, std::size_t& used) const noexcept;
   /// This rank's k-th peer; the 0th is the rank itself.
   [[nodiscard]] int peer_at(int k) const noexcept {
     const int peer = c_.rank() + k;
     return peer < c_.size() ? peer : peer - c_.size();
   }
-  /// In place the own block must be saved before it is written over: it travels like the others.
+  /// In place the own block must be saved before it is overwritten: it is transferred like the others.
   [[nodiscard]] int first() const noexcept { return x_.in_place ? 0 : 1; }
   [[nodiscard]] count_t piece_bytes() const noexcept;
   [[nodiscard]] bool possible_block_by_block() const;
@@ -153,14 +153,14 @@ class shared_exchange {
   std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
-  std::uint32_t steps_ = 0;          // of pieces: that this rank needs; then that all ranks need
-  std::uint32_t step_ = 0;           // of pieces: the current one
-  int next_ = 0;                     // lines, moved, fetching: the rank that is looked at next, counted from this one
+  std::uint32_t steps_ = 0;          // of chunks: that this rank needs; then that all ranks need
+  std::uint32_t step_ = 0;           // of chunks: the current one
+  int next_ = 0;                     // lines, moved, fetching: the rank that is polled next, counted from this one
   int looks_ = 0;                    // fetching: for readers that have not claimed their offers
-  bool any_moves_ = false;           // a sender was moving its block when this rank looked
+  bool any_moves_ = false;           // a sender was moving its block when this rank polled
   bool unread_ = false;              // this rank may not read some block where it lies
   bool offered_here_ = false;        // this rank reads blocks where they lie
-  std::optional<asked_copy> asked_;  // asking: from the rank that is looked at
+  std::optional<asked_copy> asked_;  // asking: from the rank that is polled
   stage stage_ = stage::lines;
   std::optional<invalid_argument> error_;
 };

@@ -1,15 +1,15 @@
 // shared_memory: all ranks on one node exchange through memory that they share.
 //
 // Source:  single copy by the kernel and copies through a shared segment, as MPI libraries do for messages; here for a
-//          whole exchange at once.
+//          whole exchange.
 // Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
-//          reads those of the others when they have come. Where the kernel does not permit single copy, large blocks
-//          come in pieces, a round for each.
-// Bytes:   a block of up to 16 KiB (8 KiB where every rank has a processor) twice, through the shared memory, as far as
+//          reads those of the others after their arrival. Where the kernel does not permit single copy, large blocks
+//          are sent in chunks, a round for each.
+// Bytes:   a block of up to 16 KiB (8 KiB where every rank has a core) twice, through the shared memory, as far as
 //          that has room; others once, by the receiver, out of the sender's buffer. In a plan a sender whose receiver
 //          does not claim its block moves it into the shared memory; where blocks cannot be copied once, those of up to
 //          64 KiB pass through it.
-// Memory:  two halves of shared memory, each with a cache line for every other rank and room for small blocks.
+// Memory:  double buffers of shared memory, each with a cache line for every other rank and room for small blocks.
 // Limits:  all ranks on one node. In place only where all blocks fit into the room.
 // Wins:    on one node, at every size.
 #include "algorithms/nodes/shared_memory.hpp"
@@ -68,7 +68,7 @@ class shared_operation final : public operation {
     return x;
   }
 
-  memory_charge share_;  // first: the channel's memory is given back before
+  memory_charge share_;  // first: the channel's memory is returned before
   owned_blocks send_;
   owned_blocks recv_;
   exchange x_;
@@ -130,7 +130,7 @@ bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexc
   return s.in_place || (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= room_allowed(s, true));
 }
 
-// Where ranks share processors, two copies of so few bytes take no longer than waiting for receivers.
+// Where ranks are oversubscribed, two copies of so few bytes take no longer than waiting for receivers.
 bool better_through_room(const shape& s, const channel& c) noexcept {
   constexpr std::uint64_t most_on_average = 32768;
   return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_room_of_plan} &&

@@ -1,4 +1,4 @@
-// How much of the memory that a node shares shared_memory takes.
+// The part of a node's shared memory that shared_memory uses.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Blocks of a plan that stay in the sender's buffer for receivers that start soon. A sender that must not wait for its
-// receivers withdraws the blocks that they have not claimed, and moves them into its room.
+// receivers revokes the offers that they have not claimed, and copies these blocks into its room.
 #include <algorithm>
 
 #include "algorithms/nodes/shared_exchange.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using kind = node_line::kind;
 
-// Looks at a block that its receiver has not claimed, before the sender withdraws it.
+// Polls a block that its receiver has not claimed, before the sender revokes the offer.
 constexpr int patience = 100;
 
 }  // namespace
@@ -54,7 +54,7 @@ bool shared_exchange::all_have_taken() {
   return true;
 }
 
-// Whether the send buffer is free of this block. A reader that looks at its lines is about to claim it.
+// Whether the send buffer is free of this block. A reader that polls its lines is about to claim it.
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
   if (what == kind::claimed || what == kind::unread || what == kind::asked || what == kind::given) return false;

@@ -1,4 +1,4 @@
-// How ranks find the sources of a sparse exchange, and the one list of the ways to do it.
+// How ranks find the sources of a sparse exchange, and the one list of algorithms for it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace taquin::detail {
 
-/// Notices under way. What is not this rank's own is the same on all ranks.
+/// The pending notices of a call. All values but this rank's own are the same on all ranks.
 struct finding {
   static constexpr int first_tag =
       3;  ///< of notices, beside the call's first: those before are of its data (grants.hpp)
@@ -26,7 +26,7 @@ struct finding {
   own_notices& mine;
   notice_store& come;
   std::size_t message_bytes;  // of a message of notices at most; a multiple of 8
-  std::size_t in_flight;      // messages that a rank has sent and nobody has taken, at most
+  std::size_t in_flight;      // messages of a rank that are sent and not yet received, at most
   count_t element_bytes;
   std::pmr::memory_resource* memory;
   std::size_t lacking = 0;  ///< bytes that this rank needs; 0: it had enough
@@ -36,7 +36,7 @@ struct finding {
   std::uint64_t bytes = 0;
 
   [[nodiscard]] bool failed() const noexcept { return lacking > 0 || exhausted; }
-  /// Does what takes memory. A rank that has none goes on without, and tells the others at the end.
+  /// Does all that allocates. A rank without memory continues without, and reports it to the others at the end.
   template <class Step>
   void attempt(Step step) {
     if (failed()) return;
@@ -55,7 +55,7 @@ struct finding {
   }
 };
 
-/// What all ranks know of a call before its sources are found.
+/// The properties of a call that all ranks know before its sources are found.
 struct sparse_shape {
   int ranks = 1;
   std::uint64_t blocks = 0;  ///< of the rank that has most
@@ -63,7 +63,7 @@ struct sparse_shape {
   std::size_t memory = unlimited;  ///< bytes, the least of any rank
 };
 
-/// What a message costs where predictions are made, in nanoseconds: the built-in model's of messages between nodes.
+/// The predicted cost of a message, in nanoseconds: the built-in model's of messages between nodes.
 inline constexpr std::uint64_t sparse_latency = 10000;
 inline constexpr std::uint64_t sparse_overhead = 500;
 
@@ -76,7 +76,7 @@ struct sparse_algorithm {
   std::string_view summary;
   std::string_view source;
   std::string_view rounds;
-  /// Afterwards each rank has the notices for it. Collective. Null: of what is tried before anything else.
+  /// Afterwards each rank has the notices for it. Collective. Null: of algorithms that are tried before ranks agree.
   void (*find)(finding& f);
   /// Bytes that it takes of a rank's memory for messages of so many bytes.
   std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
@@ -84,9 +84,9 @@ struct sparse_algorithm {
   std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
   /// The most ranks that it serves within `in_flight`; null: any number.
   int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
-  /// Of one whose notices go over other ranks: the radix of their ways (router.hpp).
+  /// Of an algorithm whose notices pass through other ranks: the radix of their paths (router.hpp).
   int (*radix)(int ranks, std::size_t in_flight) noexcept = nullptr;
-  /// Of one that is tried before anything else: what it serves.
+  /// Of an algorithm that is tried before ranks agree: the calls that it serves.
   std::string_view needs{};
 
   /// `auto` may take it.
@@ -103,7 +103,7 @@ struct sparse_algorithm {
 std::span<const sparse_algorithm* const> sparse_algorithms() noexcept;
 /// The least scratch memory of a rank with so many blocks on either side.
 std::size_t sparse_memory(std::size_t blocks) noexcept;
-/// By name; "auto" is the one for ranks that have agreed. Null when it is unknown.
+/// By name; "auto" is the default once ranks have agreed. Null when it is unknown.
 const sparse_algorithm* find_sparse(std::string_view name) noexcept;
 /// All names, separated by commas.
 std::string sparse_names();

@@ -18,7 +18,7 @@ namespace taquin::detail {
 
 std::size_t carried_notices::bytes_of(int block) const noexcept { return as_size(counts_[block] * mine_.element.size); }
 
-// Data travel while there is place for them and for the notices of all that follow.
+// Data are sent in the step while there is space for them and for the notices of all that follow.
 template <class Each>
 std::size_t carried_notices::blocks_to(int rank, Each f) const {
   std::size_t notices = 0;
@@ -125,8 +125,8 @@ void carried_notices::take_data(std::byte* into, int ranks) const {
   });
 }
 
-// Receives first: most of what comes finds its place then. What a rank has no place for it takes all the same, block by
-// block, into memory that it gives back.
+// Receives first: most incoming data find their place then. Data without a place are received all the same, block by
+// block, into memory that is freed again.
 std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks,
                                          std::byte* into, std::pmr::memory_resource* memory) const {
   const element& e = mine_.element;

@@ -1,5 +1,5 @@
-// What the step among nodes in which ranks agree (call/agree.hpp) carries of a sparse exchange: notices, and the data
-// of small blocks. Larger ones follow: at once where they are few, otherwise when their receivers ask for them.
+// The part of a sparse exchange in the step among nodes in which ranks agree (call/agree.hpp): notices, and the data of
+// small blocks. Larger ones follow: immediately if they are few, otherwise when their receivers request them.
 #pragma once
 
 #include <algorithm>
@@ -24,37 +24,37 @@ namespace taquin::detail {
 
 class carried_notices final : public carried_blocks {
  public:
-  /// Bytes of one rank that follow without being asked for, at most: a receiver without a place for what comes takes it
+  /// Unsolicited bytes of one rank that follow, at most: a receiver without a place for incoming data receives them
   /// block by block all the same.
   static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
-  /// Bytes of a block in the step, beside its data; and of one whose data do not travel.
+  /// Bytes of a block in the step, beside its data; and of one whose data are not in it.
   static constexpr std::size_t of_count = sizeof(std::uint64_t);
   static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);
 
   carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
 
-  /// Whether this rank's blocks can go that way, those of a call at once with their data. Takes 4 bytes for each rank
-  /// and 12 for each block. `x` must outlive it. Local.
+  /// Whether this rank's blocks fit into the step, those of a one-step call with their data. Takes 4 bytes for each
+  /// rank and 12 for each block. `x` must outlive it. Local.
   bool prepare(const sparse_blocks& x, int ranks, bool at_once);
   void write(internode& step) override;
-  /// Elements whose data do not travel with the step.
+  /// Elements whose data are not in the step.
   [[nodiscard]] count_t left() const noexcept { return left_; }
 
-  /// The data of a call at once that have come with the step, where they belong among all that comes.
+  /// The data of a one-step call that were in the step, at their places among all incoming data.
   void take_data(std::byte* into, int ranks) const;
-  /// The others, of `blocks`, without asking for them; null: this rank has no place for them. Returns its messages.
+  /// The others, of `blocks`, without requests; null: this rank has no place for them. Returns its messages.
   std::uint64_t move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks, std::byte* into,
                           std::pmr::memory_resource* memory) const;
 
-  /// What ranks have to know of each other.
+  /// The properties of all ranks that each must know.
   void tell(proposal& p) const noexcept;
-  /// All make the call in as many steps, and have the memory for what comes, whoever sends how much to whom.
+  /// All make the call in as many steps, and have memory for the incoming blocks, whatever their senders and sizes.
   static bool fit(const agreed& all, int ranks) noexcept;
   static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
-  /// Data that do not travel with the step may be sent without being asked for: no rank sends, and none is sent, more
-  /// messages than `in_flight`, no rank more than most_unasked bytes, and all have the memory for as many requests and
-  /// for a block that nobody wants.
+  /// Data that are not in the step may be sent unsolicited: no rank sends or receives more messages than `in_flight`,
+  /// no rank more than most_unasked bytes, and all have memory for as many requests and for a block that no caller
+  /// wants.
   static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
     const std::uint64_t coming = all.max_peers * as_size(ranks);
     return all.max_rank_bytes <= in_flight && coming <= in_flight &&
@@ -64,7 +64,7 @@ class carried_notices final : public carried_blocks {
             all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(all.max_rank_bytes + coming) + most_unasked);
   }
 
-  /// Of the blocks that have come to this rank, by source: f(notice, data); data is null where they did not come.
+  /// Of this rank's incoming blocks, by source: f(notice, data); data is null if they were not in the step.
   template <class Each>
   static void each(const internode& step, int ranks, const element& e, Each f) {
     for (int from = 0; from < ranks; ++from) {
@@ -104,11 +104,11 @@ class carried_notices final : public carried_blocks {
     return word;
   }
   [[nodiscard]] std::size_t bytes_of(int block) const noexcept;
-  // f(block, its data travel) for those to a rank; the bytes of all.
+  // f(block, whether its data are in the step) for those to a rank; the bytes of all.
   template <class Each>
   std::size_t blocks_to(int rank, Each f) const;
 
-  // f(rank, block) for those to other ranks whose data do not travel.
+  // f(rank, block) for those to other ranks whose data are not in the step.
   template <class Each>
   void each_left(int own, int ranks, Each f) const;
 
@@ -118,7 +118,7 @@ class carried_notices final : public carried_blocks {
   count_view counts_;
   bool data_ = false;
   count_t left_ = 0;
-  std::uint64_t most_left_ = 0;                         // blocks to one rank whose data do not travel
+  std::uint64_t most_left_ = 0;                         // blocks to one rank whose data are not in the step
   std::optional<std::pmr::vector<std::int32_t>> to_;    // the first block to each rank; -1: none
   std::optional<std::pmr::vector<std::int32_t>> next_;  // to the same rank
   std::optional<std::pmr::vector<count_t>> first_;      // elements before the block

@@ -1,4 +1,4 @@
-// What is wrong with what a rank brings to a sparse exchange.
+// The errors in a rank's arguments of a sparse exchange.
 #pragma once
 
 #include <optional>

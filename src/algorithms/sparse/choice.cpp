@@ -6,12 +6,12 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::uint64_t worth_measuring = 4;  // predicted times that differ by more are believed
+constexpr std::uint64_t worth_measuring = 4;  // only larger differences of predicted times are trusted
 
 }  // namespace
 
-// Integers, so that every processor comes to the same. What may have more messages wait at a rank than `in_flight` is
-// not considered.
+// Integers, so that every core computes the same. Algorithms that may have more messages waiting at a rank than
+// `in_flight` are not considered.
 std::pair<const sparse_algorithm*, const sparse_algorithm*> best_sparse(const sparse_shape& s) noexcept {
   const sparse_algorithm* first = nullptr;
   const sparse_algorithm* second = nullptr;

@@ -1,4 +1,4 @@
-// Which way `auto` finds sources by, where it goes by messages: the same on all ranks of a communicator.
+// The algorithm by which `auto` finds sources by messages: the same on all ranks of a communicator.
 #pragma once
 
 #include <array>
@@ -14,30 +14,30 @@
 
 namespace taquin::detail {
 
-/// The two ways of the least predicted time, best first; the second is null where it is not worth a measurement.
+/// The two algorithms of the least predicted time, best first; the second is null if it is not worth a measurement.
 std::pair<const sparse_algorithm*, const sparse_algorithm*> best_sparse(const sparse_shape& s) noexcept;
 
-/// The way that rank 0's profile (TAQUIN_PROFILE) knows to be the fastest for such calls, or null: profiles are read by
+/// The fastest algorithm for such calls by rank 0's profile (TAQUIN_PROFILE), or null: profiles are read by
 /// src/select/, where this is. Collective; the same on all ranks.
 const sparse_algorithm* measured_sparse(mpi::communicator& comm, const sparse_shape& s);
 
-/// What a communicator remembers of its calls. All of it follows from what ranks have agreed on.
+/// The records that a communicator keeps of its calls. All of them follow from agreed values.
 class sparse_choices {
  public:
   using contest = contest_of<sparse_algorithm>;
 
-  /// Of the communicator; made when it is asked for the first time. Local.
+  /// Of the communicator; made by the first call. Local.
   static sparse_choices& of(mpi::communicator& comm);
 
-  /// This rank's nanoseconds of the last call that was chosen for, once, for the agreement; contest::unknown: none.
+  /// This rank's nanoseconds of the last call by a chosen algorithm, once, for the agreement; `contest::unknown`: none.
   [[nodiscard]] std::uint64_t tell() noexcept { return std::exchange(took_, contest::unknown); }
-  /// What the agreement says of it: the time of the rank that came last.
+  /// The result of the agreement on it: the time of the rank that entered last.
   void learn(std::uint64_t nanoseconds) noexcept;
-  /// Whether no call of this kind was chosen for before: only then a profile is asked.
+  /// Whether no algorithm was chosen for a call of this kind before: only then a profile is read.
   [[nodiscard]] bool is_new(const sparse_shape& s) const noexcept { return contests_[kind_of(s)].who(0) == nullptr; }
-  /// `measured`: what a profile says, or null.
+  /// `measured`: the profile's algorithm, or null.
   const sparse_algorithm* choose(const sparse_shape& s, const sparse_algorithm* measured = nullptr) noexcept;
-  /// This rank's time of the call that was chosen for. Local.
+  /// This rank's time of the call by a chosen algorithm. Local.
   void took(std::uint64_t nanoseconds) noexcept { took_ = nanoseconds; }
 
  private:

@@ -1,4 +1,4 @@
-// Notices that go to their destinations without a detour. They differ in how a rank learns that it has all.
+// Notices that go straight to their destinations. The algorithms differ in how a rank finds that it has all.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +20,19 @@ class direct_notices {
   explicit direct_notices(finding& f);
   static std::size_t footprint(std::size_t in_flight, std::size_t message_bytes) noexcept;
 
-  /// What sending and taking cost, in nanoseconds.
+  /// The costs of a send and a receive, in nanoseconds.
   static std::uint64_t nanoseconds(const sparse_shape& s) noexcept;
   /// No rank has more sources than messages may wait at it.
   static int most_ranks(const sparse_shape& s) noexcept {
     return static_cast<int>(std::min<std::size_t>(s.in_flight, INT_MAX - 1)) + 1;
   }
 
-  /// Sends what can be sent: at most `in_flight` messages of this rank are on their way, one to each receiver, until it
-  /// has taken it. Blocks that follow each other and go to one rank share messages. True: there was something to do.
+  /// Sends as far as possible: at most `in_flight` messages of this rank are in flight, one to each receiver, until it
+  /// has received it. Consecutive blocks for one rank share messages. True: it has sent or completed something.
   bool send();
-  /// Takes a message that has come, if there is one.
+  /// Receives a message that has arrived, if there is one.
   bool take();
-  /// All have left, and been taken.
+  /// All are sent, and received.
   [[nodiscard]] bool sent() const noexcept { return f_.mine.over() && requests_.in_flight() == 0; }
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
@@ -53,14 +53,14 @@ class direct_notices {
     each(&direct_notices::receivers_, messages);
     each(&direct_notices::requests_, messages);
   }
-  // The next blocks that share a message; their bytes. Without a place they are passed over.
+  // The next blocks that share a message; their bytes. Without a buffer they are skipped.
   static std::size_t fill(own_notices& mine, std::span<std::byte> to, std::size_t message_bytes);
   [[nodiscard]] bool waits_for(int receiver) const noexcept;
   void unpack(std::span<const std::byte> message);
 
   finding& f_;
   std::size_t taken_ = 0;
-  raw_buffer buffers_;  // of messages that leave, and of the one that comes
+  raw_buffer buffers_;  // of outgoing messages, and of the incoming one
   std::pmr::vector<int> receivers_;
   mpi::request_set requests_;  // last: ended first
 };

@@ -67,7 +67,7 @@ bool sparse_grants::over() noexcept {
          std::ranges::none_of(slots_, &slot::busy);
 }
 
-// Blocks without elements are not asked for, nor what has come with its notice.
+// Blocks without elements are not requested, nor data that have arrived with their notice.
 bool sparse_grants::all_asked() noexcept {
   while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].has_come())) {
     before_ += blocks_[block_].count;
@@ -77,7 +77,7 @@ bool sparse_grants::all_asked() noexcept {
   return block_ == blocks_.size();
 }
 
-// Pieces that are given in order have their slots in turn.
+// Chunks that are delivered in order use their slots in turn.
 std::size_t sparse_grants::free_slot() const noexcept {
   if (take_ != nullptr) {
     const std::size_t s = begun_ % slots_.size();
@@ -91,7 +91,7 @@ std::byte* sparse_grants::place(std::size_t s) const noexcept {
   return into_ + (before_ + first_) * mine_.element.extent;
 }
 
-// Blocks are in the order of their senders: of those before this one nothing more is asked for.
+// Blocks are in the order of their senders: for those before this one nothing more is requested.
 bool sparse_grants::ask() {
   bool news = false;
   while (!all_asked()) {
@@ -166,7 +166,7 @@ void sparse_grants::give(const slot& s, const std::byte* data) {
   try {
     const mpi::user_code by_taker(comm_.calls());
     (*take_)({s.block, s.first, s.count, data});
-  } catch (...) {  // the others go on: this rank does its part
+  } catch (...) {  // the others continue: this rank does its part
     failure_ = std::current_exception();
   }
   forget();
@@ -184,7 +184,7 @@ bool sparse_grants::advance() {
   return false;
 }
 
-// A slot is free once its piece has come, its request has left, and its piece is given.
+// A slot is free after its chunk has arrived, its request was sent, and its chunk is delivered.
 bool sparse_grants::hand_over() {
   bool news = false;
   const auto complete = [&](std::size_t s) {

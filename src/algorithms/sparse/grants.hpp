@@ -1,4 +1,4 @@
-// The data of a sparse exchange: a receiver asks for pieces, a sender sends what it was asked for.
+// The data of a sparse exchange: a receiver requests chunks, a sender answers each request.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 
 namespace taquin::detail {
 
-/// One run of it on one rank. A receive is posted before its piece is asked for, so a sender's messages never wait for
-/// a place; the pieces of one sender come in the order in which they were asked for. A sender has the receive of a
-/// request posted as long as elements of its own have not been asked for.
+/// One run of it on one rank. A receive is posted before its chunk is requested, so a sender's messages are never
+/// unexpected; the chunks of one sender arrive in the order of their requests. A sender keeps the receive of a request
+/// posted as long as some of its elements have not been requested.
 class sparse_grants final : private mpi::awaited, private mpi::started {
  public:
   static constexpr int request_tag = 1;  ///< beside the plan's first tag
   static constexpr int data_tag = 2;
   static constexpr std::size_t request_bytes = 2 * sizeof(std::int64_t);
 
-  /// Pieces that are in flight, at most.
+  /// Chunks that are in flight, at most.
   struct window {
     std::size_t to_here = 1;
     std::size_t from_here = 1;
@@ -42,11 +42,11 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
 
   /// Before the run.
   void set_tag(int first) noexcept { tag_ = first; }
-  /// All blocks, one behind the other.
+  /// All blocks, consecutively.
   void receive(std::byte* into);
-  /// None of the blocks, for which this rank has no place: their senders are told.
+  /// None of the blocks, for which this rank has no place: their senders are notified.
   void refuse();
-  /// In pieces of at most so many elements, in order. Returns what `take` has thrown first; the call is complete all
+  /// In chunks of at most so many elements, in order. Returns the first exception of `take`; the call is complete all
   /// the same.
   [[nodiscard]] std::exception_ptr deliver(count_t elements, const sparse_call::taker& take);
 
@@ -80,7 +80,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
   void give(const slot& s, const std::byte* data);
   void describe(mpi::wait_note& note) const override;
-  // While the caller's function waits in another call: requests of others are answered, and pieces arrive. Nothing is
+  // While the caller's function waits in another call: requests of others are answered, and chunks arrive. Nothing is
   // requested.
   bool advance() override;
   void await() override {}
@@ -93,7 +93,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
     each(&sparse_grants::staging_, to_here * piece);
   }
   static constexpr std::size_t requests_of(const window& w) noexcept { return 2 * w.to_here + w.from_here + 1; }
-  // Numbers of requests: receives of pieces, requests for them, pieces that leave, the request that comes.
+  // Numbers of requests: receives of chunks, requests for them, outgoing chunks, the incoming request.
   [[nodiscard]] std::size_t asking() const noexcept { return slots_.size(); }
   [[nodiscard]] std::size_t leaving() const noexcept { return 2 * slots_.size(); }
   [[nodiscard]] std::size_t coming() const noexcept { return requests_.size() - 1; }
@@ -105,24 +105,24 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   std::size_t of_sender_;
   std::size_t piece_;
   std::pmr::vector<slot> slots_;
-  std::pmr::vector<request> asked_;  // of each slot, and the one that comes
+  std::pmr::vector<request> asked_;  // of each slot, and the incoming one
   raw_buffer staging_;
   mpi::request_set requests_;  // last: ended first
   std::byte* into_ = nullptr;
-  count_t most_ = 0;  // elements of a piece; 0: whole blocks
+  count_t most_ = 0;  // elements of a chunk; 0: whole blocks
   bool refuses_ = false;
   const sparse_call::taker* take_ = nullptr;
   std::exception_ptr failure_;
   std::exception_ptr broken_;  // while the caller's function was running
-  std::size_t block_ = 0;      // the next piece to be asked for
+  std::size_t block_ = 0;      // the next chunk to be requested
   count_t first_ = 0;
   count_t before_ = 0;       // elements of the blocks before it
-  int sender_ = -1;          // of the piece that was asked for last
-  std::size_t awaited_ = 0;  // pieces of this sender's that have not come
-  std::uint64_t begun_ = 0;  // pieces asked for
+  int sender_ = -1;          // of the chunk that was requested last
+  std::size_t awaited_ = 0;  // chunks of this sender's that have not arrived
+  std::uint64_t begun_ = 0;  // chunks requested
   std::uint64_t given_ = 0;  // in order
   count_t sent_ = 0;
-  int asks_ = -1;  // who has sent the request that has come; -1: none
+  int asks_ = -1;  // the source of the request that has arrived; -1: none
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

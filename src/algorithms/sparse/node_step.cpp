@@ -21,7 +21,7 @@ namespace {
 
 using kind = node_line::kind;
 
-constexpr std::uint32_t is_sparse = 64;       // in what ranks must have alike: an exchange has less
+constexpr std::uint32_t is_sparse = 64;       // in the hash that ranks compare: an exchange has less
 constexpr std::uint32_t most_told = 0xffffU;  // blocks are fewer
 
 // How many blocks a rank has, and how many it could take; `most_told`: any number.
@@ -46,7 +46,7 @@ bool node_step::take_room(std::size_t bytes, std::size_t& at) noexcept {
   return shared_exchange::take_room(static_cast<count_t>(bytes), room_, used_);
 }
 
-// How a block travels; writes what its line or its place in a list says of it.
+// How a block is transferred; writes its description in a line or a list.
 std::optional<kind> node_step::write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data) {
   const element& e = mine_.element;
   const auto n = static_cast<std::size_t>(count * e.size);
@@ -88,7 +88,7 @@ bool node_step::put(int reader, count_t count, count_t first) {
   return what.has_value();
 }
 
-// Before those that are there: blocks are written from the last to the first.
+// Before the present ones: blocks are written from the last to the first.
 bool node_step::put_in_list(int reader, count_t count, count_t first) {
   node_line& line = c_.to(reader);
   std::size_t at = 0;
@@ -170,7 +170,7 @@ bool node_step::agreed() {
   return takes == most_told || told <= takes;
 }
 
-// Of the receiver's type; the sender's data lie in a row.
+// Of the receiver's type; the sender's data are contiguous.
 void node_step::fetch(const block& b, count_t first, count_t count, std::byte* to) {
   const element& e = mine_.element;
   const auto n = static_cast<std::size_t>(count * e.size);
@@ -193,7 +193,7 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
                 MPI_ERR_BUFFER, b.from};
 }
 
-// What this rank may not read.
+// The blocks that this rank may not read.
 void node_step::ask(int owner, std::uint64_t address, count_t count, std::byte* to) {
   const element& e = mine_.element;
   asked_copy parts(c_, owner, address, static_cast<std::size_t>(count * e.size));

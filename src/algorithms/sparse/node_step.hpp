@@ -1,11 +1,11 @@
-// A step of a sparse exchange in the memory of a node: each rank's line for another says what it has for it, so that
-// agreement, notices and small data are one step.
+// A step of a sparse exchange in the memory of a node: each rank's line for another describes its blocks for it, so
+// that agreement, notices and small data are one step.
 //
-// A line has one block, or says where in its writer's room a list of them begins. Blocks up to 32 bytes are in the
-// line, larger ones in the room while it has place, others where they lie: their receiver copies them once. Lines also
-// tell all ranks how many blocks their writer has and how many it could take. Where the sum of the first is no more
-// than the least of the second, every rank has the memory for what comes, whoever sends how much to whom; otherwise the
-// step has brought nothing, and the ranks agree in full.
+// A line has one block, or states where in its writer's room a list of them begins. Blocks up to 32 bytes are in the
+// line, larger ones in the room while it has space, others in place: their receiver copies them once. Lines also
+// publish how many blocks their writer has and how many it could take. If the sum of the first is no more than the
+// least of the second, every rank has memory for the incoming blocks, whatever their senders and sizes; otherwise the
+// step has transferred nothing, and the ranks agree in full.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ namespace taquin::detail {
 
 class node_step {
  public:
-  /// What a step is for: ranks with different purposes learn nothing of each other.
+  /// The purpose of a step: ranks with different purposes exchange nothing.
   enum class purpose : std::uint8_t { all_at_once = 1, notices, data };
   /// Bytes of an element must be fewer.
   static constexpr count_t most_element = count_t{1} << 24U;
 
-  /// A block as its line tells it.
+  /// A block as its line describes it.
   struct block {
     node_line::kind what = node_line::kind::none;
     int from = 0;
@@ -38,27 +38,27 @@ class node_step {
     const std::byte* data = nullptr;
   };
 
-  /// `named`: the algorithm was asked for by name, on all ranks alike.
+  /// `named`: the caller named the algorithm, on all ranks.
   node_step(channel& c, purpose why, bool named, const sparse_data& mine) noexcept
       : c_(c), why_(why), named_(named), mine_(mine) {}
   node_step(const node_step&) = delete;
   node_step& operator=(const node_step&) = delete;
-  /// Others do not wait for what this rank has not copied.
+  /// Others do not wait for this rank's copies.
   ~node_step() { release(); }
 
-  /// What this rank may take: `memory` bytes for its room, and for `each` per block that comes.
+  /// The memory of this rank: `memory` bytes for its room, and for `each` per incoming block.
   struct limits {
     std::size_t memory;
     std::size_t each;
   };
-  /// Writes this rank's lines. False where its blocks cannot go this way: no rank then gets any. Local.
+  /// Writes this rank's lines. False if its blocks cannot be transferred in this way: no rank then receives any. Local.
   bool post(std::span<const int> destinations, const count_view& counts, const limits& l);
-  /// The same for a rank that brings nothing because it has an error: no rank gets anything.
+  /// The same for a rank that brings nothing because it has an error: no rank receives any block.
   void refuse();
-  /// Waits for the others' lines. True, on all ranks alike, where all have brought what is asked for.
+  /// Waits for the others' lines. True, on all ranks, if all have brought the requested blocks.
   bool agreed();
 
-  /// Of those that come to this rank, after agreed().
+  /// Of the blocks for this rank, after agreed().
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_; }
   /// f(block) for each: by source, those of one source in their order.
   template <class Each>
@@ -77,20 +77,20 @@ class node_step {
       }
     }
   }
-  /// Copies `count` elements of a block from its element `first` on to `to`. What fails is told by invalid().
+  /// Copies `count` elements of a block from its element `first` on to `to`. invalid() reports a failure.
   void copy(const block& b, count_t first, count_t count, std::byte* to);
-  /// This rank needs no more of what others have in this step. Local.
+  /// This rank needs no more of the others' data in this step. Local.
   void release() noexcept;
   /// The same, and waits until the others need no more of this rank's data.
   void end();
-  /// What this rank could not copy; it has taken part to the end all the same.
+  /// The error of this rank's copies; it has taken part to the end all the same.
   [[nodiscard]] const std::optional<invalid_argument>& invalid() const noexcept { return invalid_; }
 
   [[nodiscard]] std::size_t room_used() const noexcept { return used_; }
   void account(statistics& s) const noexcept;
 
  private:
-  // What a line says that has several blocks, a kind that no such exchange needs: `size` of them, from `place` on.
+  // The content of a line with several blocks, a kind that no such exchange needs: `size` of them, from `place` on.
   static constexpr node_line::kind list = node_line::kind::pieces;
   static constexpr std::uint64_t end_of_list = ~std::uint64_t{0};
   // A block of a list in a room.
@@ -123,8 +123,8 @@ class node_step {
   std::size_t room_ = 0;
   std::size_t used_ = 0;
   std::size_t blocks_ = 0;
-  std::uint32_t offers_ = 0;  // blocks that others copy out of this rank's memory
-  bool reads_ = false;        // this rank copies out of others' memory
+  std::uint32_t offers_ = 0;  // blocks that others copy from this rank's memory
+  bool reads_ = false;        // this rank copies from others' memory
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_copied_ = 0;

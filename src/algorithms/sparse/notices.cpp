@@ -44,8 +44,8 @@ void notice_store::drop() noexcept {
   std::pmr::vector<notice>(notices_.get_allocator()).swap(notices_);
 }
 
-// Blocks of one source lie in its data in their order: no stable sort is needed, which takes memory. Those without
-// elements may lie where the next one does, and are then alike.
+// Blocks of one source lie in its data in their order: no stable sort is needed, which allocates. Those without
+// elements may have the offset of the next one, and are then equal.
 std::span<const notice> notice_store::sorted(count_t element_bytes) {
   if (come_.size() / 8 > as_size(std::numeric_limits<std::int32_t>::max())) throw std::bad_alloc();
   std::size_t blocks = 0;

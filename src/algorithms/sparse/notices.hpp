@@ -1,4 +1,4 @@
-// What a rank learns of a block that comes to it, how that is written in messages, and where it is kept.
+// The header of an incoming block, how it is written in messages, and where it is kept.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace taquin::detail {
 
-/// A block that comes: it is to be asked for, or its data have come with its notice.
+/// An incoming block: its data must be requested, or have arrived with its notice.
 struct notice {
-  static constexpr std::int32_t here = -1;  ///< instead of a destination: the data have come; less: where they lie
+  static constexpr std::int32_t here = -1;  ///< instead of a destination: the data have arrived; less: where they lie
   std::int32_t from = 0;
   std::int32_t to = 0;
   count_t count = 0;  ///< elements
@@ -26,14 +26,14 @@ struct notice {
   bool operator==(const notice&) const = default;
 };
 
-/// What a rank sends: blocks that lie one behind the other.
+/// The blocks that a rank sends, which are consecutive.
 struct sparse_data {
   const std::byte* at = nullptr;
   taquin::element element{};
   count_t to_send = 0;  ///< elements of this rank for all
 };
 
-/// A notice in a message: its head, then the block's data where they travel with it, up to a multiple of 8 bytes.
+/// A notice in a message: its head, then the block's data if they are in it, up to a multiple of 8 bytes.
 struct notice_head {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -56,7 +56,7 @@ struct notice_head {
 /// This rank's own blocks one by one, as messages have them.
 class own_notices {
  public:
-  /// Data of blocks up to `carried` bytes travel with their notices. What is given must outlive it.
+  /// Data of blocks up to `carried` bytes are sent with their notices. The arguments must outlive it.
   own_notices(int rank, std::span<const int> destinations, const count_view& counts, const sparse_data& mine,
               std::size_t carried)
       : rank_(rank), destinations_(destinations), counts_(counts), mine_(mine), carried_(carried) {}
@@ -64,12 +64,12 @@ class own_notices {
   [[nodiscard]] bool over() const noexcept { return next_ == destinations_.size(); }
   [[nodiscard]] notice_head head() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return head().bytes(mine_.element.size); }
-  /// Writes the next one, bytes() of them, and goes on to the one behind it.
+  /// Writes the next one, bytes() of them, and moves on to the one after it.
   void write(std::byte* to);
   /// Goes on without it.
   void skip() noexcept;
   void rewind() noexcept { next_ = 0, first_ = left_ = 0; }
-  /// Elements so far whose data do not travel with their notices.
+  /// Elements so far whose data are not sent with their notices.
   [[nodiscard]] count_t left() const noexcept { return left_; }
 
  private:
@@ -83,7 +83,7 @@ class own_notices {
   count_t left_ = 0;
 };
 
-/// What has come to this rank.
+/// The notices that have arrived at this rank.
 class notice_store {
  public:
   explicit notice_store(std::pmr::memory_resource* memory) : come_(memory), notices_(memory) {}
@@ -94,7 +94,7 @@ class notice_store {
   void drop() noexcept;
   /// All of them, by source, those of one source in their order. Of elements of so many bytes.
   std::span<const notice> sorted(count_t element_bytes);
-  /// The data of a block that have come with its notice.
+  /// The data of a block that have arrived with its notice.
   [[nodiscard]] const std::byte* data(const notice& n) const noexcept {
     return come_.data() + as_size(notice::here - n.to) * 8 + sizeof(notice_head);
   }

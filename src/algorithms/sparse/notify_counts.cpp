@@ -1,4 +1,4 @@
-// notify_counts: a reduction tells each rank how many messages of notices come to it; then they go at once.
+// notify_counts: a reduction counts the messages of notices for each rank; then all are sent.
 //
 // Source: MPI_Reduce_scatter_block over one count for each rank, as PETSc and many programs have it.
 // Rounds: 1, and a reduction.
@@ -77,7 +77,7 @@ std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) 
   return as_size(ranks) * sizeof(std::int32_t) + direct_notices::footprint(in_flight, message_bytes);
 }
 
-// A reduction in log rounds, of which each halves what is told, and then the notices.
+// A reduction in log rounds, of which each halves the counts, and then the notices.
 std::uint64_t nanoseconds(const sparse_shape& s) noexcept {
   std::uint64_t rounds = 0;
   while ((std::int64_t{1} << rounds) < s.ranks) ++rounds;

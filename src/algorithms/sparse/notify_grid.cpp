@@ -1,12 +1,12 @@
 // notify_grid: notices and small data go over at most one other rank, as in a grid of √p by √p.
 //
 // Source: R. van de Geijn & J. Watts and many others: grids of processes; the grid alltoall of KaMPIng has it for
-//         exchanges. Here row and column are the two digits of the way, so any number of ranks will do.
-// Rounds: 2, each of √p messages; more where that would be more than `in_flight` messages at once.
+//         exchanges. Here row and column are the two digits of the path, so any number of ranks will do.
+// Rounds: 2, each of √p messages; more rounds if that exceeds `in_flight` messages.
 // Bytes: 48 for each notice, and twice its data where they are small.
-// Memory: a message for each that leaves or comes: 2·√p, or what `in_flight` allows.
+// Memory: a message for each peer, out and in: 2·√p, or what `in_flight` allows.
 // Limits: none.
-// Wins: dense patterns, where most ranks have something for most.
+// Wins: dense patterns, where most ranks have data for most others.
 #include "algorithms/sparse/routed.hpp"
 
 namespace taquin::detail {

@@ -1,10 +1,10 @@
-// notify_nbx: notices and small data go to their destinations at once; a barrier that does not block tells that all
-// have come.
+// notify_nbx: notices and small data go straight to their destinations; a nonblocking barrier detects that all
+// have arrived.
 //
 // Source: T. Hoefler, C. Siebert & A. Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange",
-//         2010: nonblocking consensus. Here a rank has at most `in_flight` messages on their way, and calls that follow
-//         each other have different tags, so that no barrier separates them.
-// Rounds: 1, and a barrier that does not block.
+//         2010: nonblocking consensus. Here a rank has at most `in_flight` messages in flight, and consecutive calls
+//         have different tags, so that no barrier separates them.
+// Rounds: 1, and a nonblocking barrier.
 // Bytes: 24 for each notice, and its data where they are small.
 // Memory: a message for each of `in_flight`.
 // Limits: as many messages as a rank has sources may wait there, one of each: 4 KiB at most, less in little memory.
@@ -22,8 +22,8 @@ namespace taquin::detail {
 
 namespace {
 
-// A barrier whose messages are this file's own: in round k a rank tells the one 2^k above. It is left as other messages
-// are where a rank leaves.
+// A barrier whose messages are this file's own: in round k a rank sends to the one 2^k above. Abort handles them like
+// other messages.
 class consensus final : private mpi::awaited {
  public:
   explicit consensus(finding& f) : f_(f), notices_(f), memory_(few_.data(), few_.size()), requests_(2, &memory_) {}
@@ -72,7 +72,7 @@ class consensus final : private mpi::awaited {
   finding& f_;
   direct_notices notices_;
   bool begun_ = false;
-  std::int64_t step_ = 0;  // to the rank that is told in this round
+  std::int64_t step_ = 0;  // to the receiver of this round
   std::array<std::byte, 64> few_{};
   std::pmr::monotonic_buffer_resource memory_;
   mpi::request_set requests_;  // last: ended first

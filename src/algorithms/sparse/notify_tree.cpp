@@ -1,4 +1,4 @@
-// notify_tree: notices and small data go to their destinations by way of other ranks, as the blocks of a Bruck exchange
+// notify_tree: notices and small data go to their destinations through other ranks, as the blocks of a Bruck exchange
 // do.
 //
 // Source: J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing systems",

@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-// What the step of the data needs later.
+// Arguments that the data's step needs later.
 void sparse_on_node::keep(const sparse_blocks& x) {
   destinations_.emplace(x.destinations.begin(), x.destinations.end(), &budget_);
   counts_.emplace(x.destinations.size(), 0, &budget_);

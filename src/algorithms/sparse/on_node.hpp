@@ -1,4 +1,4 @@
-// A sparse exchange in the memory of a node: one step where the data follow at once, two where they follow later.
+// A sparse exchange in the memory of a node: one step if the data follow immediately, two if they follow later.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ class sparse_on_node {
   sparse_on_node(channel& c, const sparse_data& mine, memory_budget& budget) noexcept
       : c_(c), mine_(mine), budget_(budget) {}
 
-  /// Whether a step can tell how many such elements a block has.
+  /// Whether a step can describe how many such elements a block has.
   static bool suits(const element& e) noexcept { return e.size > 0 && e.size < node_step::most_element; }
 
-  /// The first step. False, on all ranks alike, where it has brought nothing; everything is as before then.
+  /// The first step. False, on all ranks, if it has transferred nothing; everything is as before then.
   bool find(const sparse_blocks& x, bool at_once, bool named);
 
-  /// A step has been begun and not ended.
+  /// A step is entered and not ended.
   [[nodiscard]] bool is_open() const noexcept { return step_.has_value(); }
-  /// Blocks that have been found to come to this rank; f(from, elements, first) for each, in order.
+  /// The blocks found for this rank; f(from, elements, first) for each, in order.
   [[nodiscard]] std::size_t blocks() const noexcept { return step_->blocks(); }
   template <class Each>
   void each(Each f) const {
@@ -38,14 +38,14 @@ class sparse_on_node {
   /// Their notices have been read.
   void found(statistics* s);
 
-  /// The data's step of an exchange in two: false, on all ranks alike, where they have to come in another way. `ready`
-  /// is false on a rank that has an error.
+  /// The data's step of a two-step exchange: false, on all ranks, if the data must follow as messages. `ready` is false
+  /// on a rank that has an error.
   bool begin_data(bool ready);
-  /// All blocks, one behind the other.
+  /// All blocks, consecutively.
   void receive(std::byte* into);
-  /// In pieces of at most so many elements, by way of `piece`. What `take` has thrown first.
+  /// In chunks of at most so many elements, through `piece`. Returns the first exception of `take`.
   std::exception_ptr deliver(count_t elements, const sparse_call::taker& take, std::byte* piece);
-  /// Until others need no more of this rank's data. What this rank could not take is said by invalid() then.
+  /// Waits until others need no more of this rank's data. invalid() then has the error of this rank's copies.
   void end(statistics* s);
   [[nodiscard]] const std::optional<invalid_argument>& invalid() const noexcept { return invalid_; }
 

@@ -1,5 +1,5 @@
-// The way back: what has come is answered. It is a sparse exchange of its own, whose destinations are the sources of
-// the first, found once.
+// Replies: received blocks are answered. It is a sparse exchange of its own, whose destinations are the sources of the
+// first, found once.
 #include <algorithm>
 #include <memory_resource>
 #include <new>
@@ -35,7 +35,7 @@ void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* int
   });
 }
 
-// Answers come by rank, those of one rank in the order in which it was asked.
+// Answers arrive by rank, those of one rank in the order of this rank's requests.
 void sparse_call::state::reply_in_order(std::byte* into) {
   state& way = *back->state_;
   const element e = way.data.element;

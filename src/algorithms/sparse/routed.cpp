@@ -11,8 +11,8 @@ namespace taquin::detail {
 
 namespace {
 
-// Each class has a tag, so that one receive from whatever rank is posted for it. A message that is followed by another
-// is sent synchronously: the next one leaves when it has been received.
+// Each class has a tag, so that one receive from any rank is posted for it. A message that is followed by another is
+// sent synchronously: the next one is sent when it has been received.
 class routed_find final : private mpi::awaited {
  public:
   routed_find(finding& f, int radix)

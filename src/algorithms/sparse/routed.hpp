@@ -6,12 +6,12 @@
 
 namespace taquin::detail {
 
-/// Every notice by way of a router of this radix.
+/// Every notice through a router of this radix.
 void find_routed(finding& f, int radix);
 std::uint64_t routed_nanoseconds(const sparse_shape& s, int radix) noexcept;
 std::size_t routed_memory(int ranks, int radix, std::size_t message_bytes) noexcept;
 
-/// What an algorithm is made of that differs from others by the radix alone.
+/// The functions of an algorithm that differs from others by the radix alone.
 template <int (*radix)(int ranks, std::size_t in_flight) noexcept>
 struct routed {
   static void find(finding& f) { find_routed(f, radix(f.comm.size(), f.in_flight)); }

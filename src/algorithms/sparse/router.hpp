@@ -1,12 +1,12 @@
-// Notices on their way through other ranks, in bounded memory: a pure state machine of one rank.
+// Notices in transit through other ranks, in bounded memory: a pure state machine of one rank.
 //
-// With radix r, the way of a notice, (destination − rank) mod p, has digits; it takes a hop for each that is not 0, the
-// lowest first: digit d at r^k is a hop in class k to rank + d·r^k. Each hop has a channel, with one message on its way
-// and the place for one in each rank. A channel's last message says so, and leaves when nothing more can come for it:
-// the rank's own blocks are done, and so are all channels of lower classes that come in. So few notices take one
-// message for each channel, as in a Bruck exchange, and many fill as many as they need.
+// With radix r, the path of a notice, (destination − rank) mod p, has digits; it takes a hop for each that is not 0,
+// the lowest first: digit d at r^k is a hop in class k to rank + d·r^k. Each hop has a channel, with one message in
+// flight and the buffer for one in each rank. A channel's last message is marked, and is sent when nothing more can
+// arrive for it: the rank's own blocks are done, and so are all incoming channels of lower classes. So few notices need
+// one message for each channel, as in a Bruck exchange, and many need as many as they fill.
 //
-// It ends: what comes in class k goes on in higher ones only, and what comes in the last is for this rank.
+// It ends: notices of class k continue in higher classes only, and those of the last class are for this rank.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class notice_router {
   /// The greatest power of two up to `most` with which a rank has no more channels than `in_flight`; 2 at least.
   static int radix_for(int ranks, int most, std::size_t in_flight) noexcept;
 
-  /// Sends and receives what can be at the time. `deliver(notice)` takes what has come for this rank.
+  /// Sends and receives as far as possible now. `deliver(notice)` receives the notices for this rank.
   template <class Deliver>
   void advance(Deliver deliver) {
     for (std::size_t k = in_.size(); k-- > 0;) forward(k, deliver);
@@ -45,7 +45,7 @@ class notice_router {
     for (out& c : out_)
       if (!c.last && nothing_before(c.of)) c.last = true;
   }
-  /// The last message of every channel has left and come, and all notices are where they belong.
+  /// The last message of every channel was sent and has arrived, and all notices are where they belong.
   [[nodiscard]] bool over() const noexcept {
     return mine_.over() && std::ranges::all_of(out_, &out::ended) &&
            std::ranges::all_of(in_, [](const in& i) { return i.open == 0 && i.at == i.end; });
@@ -54,7 +54,7 @@ class notice_router {
   [[nodiscard]] std::size_t outgoing() const noexcept { return out_.size(); }
   [[nodiscard]] int receiver(std::size_t c) const noexcept { return out_[c].to; }
   [[nodiscard]] int class_of(std::size_t c) const noexcept { return static_cast<int>(out_[c].of); }
-  /// A message of the channel is to leave, which is not on its way yet.
+  /// A message of the channel must be sent, and is not in flight yet.
   [[nodiscard]] bool ready(std::size_t c) const noexcept {
     return !out_[c].leaves && !out_[c].ended && (out_[c].full || out_[c].last);
   }
@@ -65,10 +65,10 @@ class notice_router {
   void sent(std::size_t c) noexcept;
 
   [[nodiscard]] std::size_t incoming() const noexcept { return in_.size(); }
-  /// A message in class k can be received, from whatever rank.
+  /// A message in class k can be received, from any rank.
   [[nodiscard]] bool wants(std::size_t k) const noexcept { return in_[k].open > 0 && in_[k].at == in_[k].end; }
   [[nodiscard]] std::span<std::byte> room(std::size_t k) noexcept { return {place(out_.size() + k), message_bytes_}; }
-  /// So many bytes of a message have come there.
+  /// So many bytes of a message have arrived there.
   void came(std::size_t k, std::size_t bytes) noexcept;
 
  private:
@@ -82,7 +82,7 @@ class notice_router {
     bool ended = false;  // the last one has left
   };
   struct in {
-    int open = 0;  // channels whose last message has not come
+    int open = 0;  // channels whose last message has not arrived
     std::uint32_t at = 0;
     std::uint32_t end = 0;
   };

@@ -19,7 +19,7 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
   if (carried_bytes == 0 || !find_by(how, mine, message, carried_bytes)) find_by(how, mine, message, 0);
 }
 
-// From what all ranks know alike: the longest messages whose memory is half of what they have, at most.
+// From values that are identical on all ranks: the longest messages whose memory is half of the limit, at most.
 std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   constexpr std::size_t most = sparse_algorithm::most_message;
   constexpr std::size_t least = sparse_algorithm::least_message;
@@ -102,7 +102,7 @@ std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
   return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint({}, 0);
 }
 
-// What it moves, for who records it.
+// The moved data, for the recorder of the call.
 void sparse_call::state::tell(const observed_call& to) const {
   if (!to) return;
   const count_t size = data.element.size;

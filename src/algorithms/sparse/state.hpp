@@ -1,6 +1,6 @@
-// A sparse exchange under way: its stages are meet, describe, agree, find, make room, move, account. On one node all
-// that is one step (on_node.hpp), or two where the caller makes two, and between nodes the agreement has the notices
-// (between_nodes.hpp); the stages are gone through where that has no success. See sparse.cpp and steps.cpp.
+// A sparse exchange in progress: its stages are set up, describe, agree, find, make room, move, account. On one node
+// all that is one step (on_node.hpp), or two if the caller makes two, and between nodes the agreement has the notices
+// (between_nodes.hpp); the stages are executed if that fails. See sparse.cpp and steps.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,18 +34,18 @@ namespace detail {
 
 inline constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::sparse);
 
-// Pieces on their way to a rank at once, and from it.
+// Chunks concurrently in flight to a rank, and from it.
 inline std::size_t in_flight_of(const options& o) noexcept { return as_size(in_flight_bound(o.in_flight)); }
 
 }  // namespace detail
 
 struct sparse_call::state {
-  /// What a rank brings: its blocks, on a communicator; `invalid_text`: of the interface on top, or null.
+  /// The arguments of a rank: its blocks, on a communicator; `invalid_text`: of the interface on top, or null.
   struct arguments {
     const sparse_blocks& blocks;
     MPI_Comm comm;
     const char* invalid_text;
-    bool at_once;  // the data follow at once
+    bool at_once;  // a one-step call: the data follow immediately
   };
 
   state(const arguments& x, const options& o)
@@ -66,53 +66,53 @@ struct sparse_call::state {
     });
   }
 
-  // Of a call at once, without what taquin keeps for its messages. False where there is no node's memory.
+  // Of a one-step call, without taquin's objects for its messages. False if there is no node's memory.
   bool begin_short(const arguments& x);
   template <class Work>
   static bool leaving(MPI_Comm comm, Work work) {
     return mpi::or_leave([comm](const std::exception& why) { leave(comm, why); }, work);
   }
 
-  // In the node's memory. False, on all ranks alike, where that has brought nothing.
+  // In the node's memory. False, on all ranks, if that has transferred nothing.
   bool find_on_node(channel& shared, const arguments& x);
 
   // All ranks have the memory for them.
   void take_lines(int rank, bool at_once);
 
-  // The data of a call at once. A rank that has no place for them has taken part all the same: it alone throws.
+  // The data of a one-step call. A rank that has no place for them has taken part all the same: it alone throws.
   void receive_short(std::byte* into, const char* invalid_text);
   void throw_if_invalid() const {
     if (node && node->invalid())
       throw usage_error(node->invalid()->what, node->invalid()->mpi_class, -1, node->invalid()->peer);
   }
 
-  // The data's step on a node. False where they have to come in another way.
+  // The data's step on a node. False if they must follow as messages.
   bool begin_data_on_node(bool ready) { return node && node->begin_data(ready); }
 
   [[nodiscard]] mpi::communicator& comm() const noexcept { return *running.comm(); }
 
-  // What is wrong with this rank's arguments; otherwise what they are is known.
+  // The error in this rank's arguments; without an error their properties are known.
   std::optional<invalid_argument> describe(const sparse_blocks& mine, const char* invalid_text, int ranks);
 
   // Describe, agree and find: between nodes in one step, where all ranks have their notices in it.
   void agree_and_find(const arguments& x, bool lacks_memory);
 
-  // Notices, and data of a call at once, that have come with the agreement. All ranks have the memory for them.
+  // Notices, and data of a one-step call, that were in the agreement. All ranks have the memory for them.
   void take_carried(internode& step, const agreed& all, bool at_once);
 
   void list_sources();
 
-  // The data of a call at once whose notices came in a find.
+  // The data of a one-step call whose notices arrived in a find.
   void receive_told(std::byte* into, const char* invalid_text);
 
-  // The data of a call at once that have come with the agreement; longer blocks follow. A rank that has no place for
-  // them takes part all the same, and throws alone.
+  // The data of a one-step call that were in the agreement; longer blocks follow. A rank that has no place for them
+  // takes part all the same, and throws alone.
   void receive_carried(std::byte* into, const char* invalid_text);
 
-  // Sources and sizes. What a rank needs for them and the least for the data is agreed on.
+  // Finds sources and sizes. Ranks agree on the memory for them and on the least for the data.
   void find(const sparse_blocks& mine, const sparse_algorithm& how);
-  // One try: data of blocks up to `carried` bytes travel with their notices. False, on all ranks alike, where some rank
-  // has no memory; without such data that is an error.
+  // One try: data of blocks up to `carried` bytes are sent with their notices. False, on all ranks, if some rank has no
+  // memory; without such data that is an error.
   [[nodiscard]] checked span_of(checked elements) const noexcept {
     return elements * std::max(data.element.extent, data.element.size);
   }
@@ -124,14 +124,14 @@ struct sparse_call::state {
   void drop_found();
   bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t carried);
 
-  // Throws where there is no room for one piece on its way.
+  // Throws if there is no memory for one chunk in flight.
   void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint({}, piece)); }
 
   void agree_on(std::size_t lacking, const std::optional<invalid_argument>& invalid) {
     running.agree_again({.invalid = invalid, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
-  // Pieces of at most so many elements that come to this rank by requests; 0: whole blocks. At most `most`.
+  // Chunks of at most so many elements that this rank requests; 0: whole blocks. At most `most`.
   [[nodiscard]] std::size_t pieces_of(count_t elements, std::size_t most) const noexcept {
     std::size_t n = 0;
     for (const notice& b : blocks) {
@@ -142,8 +142,8 @@ struct sparse_call::state {
     return std::min(n, most);
   }
 
-  // By what there is to move: no more than may be in flight, nor than has room. A receiver may divide a block of this
-  // rank's: it has as many requests as usual at least.
+  // By the amount of data: no more than may be in flight, or than the memory has space for. A receiver may divide a
+  // block of this rank's: it has as many requests as usual at least.
   [[nodiscard]] sparse_grants::window window_of(std::size_t piece, count_t elements) const noexcept {
     constexpr std::size_t usual = 32;
     constexpr std::size_t most_useful = 4096;
@@ -156,13 +156,13 @@ struct sparse_call::state {
     return w;
   }
 
-  // Bytes of a piece that waits here.
+  // Bytes of a chunk that waits here.
   [[nodiscard]] checked piece_bytes(count_t elements) const noexcept {
     return checked(elements - 1) * data.element.extent + std::max(data.element.true_extent, data.element.size);
   }
 
-  // What moves the data. The requests that come to a rank are not more than may be in flight, or one of each rank that
-  // it sends to.
+  // The operation that moves the data. The requests at a rank are bounded by the messages in flight, or one of each
+  // rank that it sends to.
   void make_move(const sparse_grants::window& window, std::size_t piece) {
     const std::size_t receivers = most_destinations > 0 ? most_destinations : detail::as_size(comm().size());
     move.emplace(comm(), 0, data, blocks, window, std::max<std::size_t>(in_flight_of(opts) / receivers, 1), piece,
@@ -212,7 +212,7 @@ struct sparse_call::state {
     done();
   }
 
-  // What was done since the last time.
+  // The work since the last time.
   void account() {
     running.account(
         [&](statistics& s) {
@@ -249,7 +249,7 @@ struct sparse_call::state {
     throw_if_invalid();
   }
 
-  // Where a piece waits on a node; none where the memory has no room for it.
+  // Where a chunk waits on a node; none if the memory is too small for it.
   std::optional<raw_buffer> room_for_piece(std::size_t n) {
     try {
       return std::optional<raw_buffer>(std::in_place, n, &*budget);
@@ -261,12 +261,12 @@ struct sparse_call::state {
 
   void deliver(count_t piece, const taker& take) {
     running.check_may_call();
-    std::exception_ptr thrown;  // by `take`: nobody waits for this rank then
+    std::exception_ptr thrown;  // by `take`: no rank waits for this one then
     running.stage([&] {
       std::optional<invalid_argument> invalid;
       if (piece < 1) invalid = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
       if (!invalid && !take) invalid = invalid_argument{"no function for the pieces"};
-      // No block is longer than all that comes.
+      // No block is longer than all incoming data.
       const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
       const std::size_t bytes_of_piece =
           invalid || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
@@ -284,7 +284,7 @@ struct sparse_call::state {
     if (thrown) std::rethrow_exception(thrown);
   }
 
-  // For who records the call: what it moves; that its data have moved; and a run of what moves them.
+  // For the recorder of the call: its data; that they have moved; and a run of the operation.
   void tell(const observed_call& to) const;
   void end(const observed_call& by) const {
     if (by) by.end(running.algorithm, std::max(budget->peak(), carried_peak), data.element.size);
@@ -302,14 +302,14 @@ struct sparse_call::state {
 
   [[nodiscard]] count_t elements() const noexcept { return total.value(); }
 
-  call running;  // first: what follows uses its communicator
+  call running;  // first: the members that follow use its communicator
   options opts;
   sparse_blocks own;
   MPI_Comm asked_on;
   MPI_Datatype replied = MPI_DATATYPE_NULL;
   std::optional<sparse_call> back;  // the way of the answers
   sparse_data data;
-  std::optional<memory_budget> budget;  // before what takes from it
+  std::optional<memory_budget> budget;  // before the members that allocate from it
   std::optional<notice_store> store;
   std::optional<std::pmr::vector<notice>> noticed;  // in a step
   std::span<const notice> blocks;                   // of either
@@ -318,18 +318,18 @@ struct sparse_call::state {
   std::optional<sparse_grants> move;
   std::optional<sparse_on_node> node;
   std::optional<observed_call> seen;    // of a call in two steps
-  std::optional<mpi::in_call> inside;   // a call on the short way
+  std::optional<mpi::in_call> inside;   // a call on the fast path
   channel* channel_of_short = nullptr;  // of such a call
   MPI_Comm user = MPI_COMM_NULL;
   bool served_short = false;
   bool lacks_result = false;                 // no memory for the sources
-  std::optional<memory_budget> for_carried;  // before what takes from it
-  std::optional<carried_notices> carried;    // a call at once, whose notices have come with the agreement
-  bool few_follow = false;                   // which are sent without being asked for
+  std::optional<memory_budget> for_carried;  // before the members that allocate from it
+  std::optional<carried_notices> carried;    // a one-step call, whose notices were in the agreement
+  bool few_follow = false;                   // which are sent unsolicited
   bool rest_follows = false;                 // some rank has blocks that have not
   std::size_t carried_peak = 0;              // bytes of that step
-  bool all_at_once = false;                  // every rank makes the call at once
-  bool at_once_here = false;                 // and its notices came in a find
+  bool all_at_once = false;                  // every rank makes the one-step call
+  bool at_once_here = false;                 // and its notices arrived in a find
   std::uint64_t most_destinations = 0;       // of a rank; 0: not known
   std::size_t sends = 0;                     // blocks of this rank
   double begun = PMPI_Wtime();

@@ -143,8 +143,8 @@ void sparse_call::state::list_sources() {
   for (const count_t n : *counts) total = total + n;
 }
 
-// What has come with its notice is copied, the rest asked for. A rank that has no place for it tells those that it
-// would ask.
+// Data that arrived with their notice are copied, the rest requested. A rank that has no place for them notifies their
+// senders.
 void sparse_call::state::receive_told(std::byte* into, const char* invalid_text) {
   running.stage([&] {
     if (invalid_text == nullptr) {
