@@ -1,5 +1,5 @@
-// The argument lists of the exchanges, once: the C API's blocking calls and plans are made of them, and so is what the
-// preloaded library stands in for.
+// The argument lists of the exchanges, once: the C API's blocking calls and plans are generated from them, and so are
+// the wrappers of the preloaded library.
 #pragma once
 
 #include <mpi.h>

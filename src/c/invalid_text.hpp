@@ -1,14 +1,14 @@
-// What an interface on top of the C API found wrong with this rank's arguments, until the next call reports it.
+// The error that an interface on top of the C API found in this rank's arguments, until the next call reports it.
 #pragma once
 
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
-/// What TAQUIN_Set_invalid_argument set on this thread, or null; forgotten from now on.
+/// The text that TAQUIN_Set_invalid_argument set on this thread, or null; forgotten from now on.
 const char* take_invalid_text() noexcept;
 
-/// What is wrong with a datatype that cannot be sent, or null. Local.
+/// The error of a datatype that cannot be sent, or null. Local.
 const char* invalid_text_of(MPI_Datatype type) noexcept;
 
 /// The exchange, made invalid by the text that was set, or by a datatype that was not committed.

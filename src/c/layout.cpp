@@ -93,7 +93,7 @@ dimension dimension_of(int distribution, count_t extent, int processes, count_t 
   }
 }
 
-// The arguments of a collective call. A rank that lacks one says so to all in the call.
+// The arguments of a collective call. A rank that lacks one reports it to all in the call.
 struct call_arguments {
   taquin::layout from{}, to{};
   taquin::layout_options options{};
@@ -272,7 +272,7 @@ int TAQUIN_Redistribute_layout_init(const void* from_array, TAQUIN_Layout from, 
   return guarded(comm, [&] {
     call_arguments all(from_array, from, to_array, to, axes, type, comm);
     if (plan == nullptr) all.x.invalid_text = "null address for the plan";
-    // A rank without memory for the handle says so in the call.
+    // A rank without memory for the handle reports it in the call.
     std::unique_ptr<TAQUIN_Layout_plan_state> made(
         new (std::nothrow) TAQUIN_Layout_plan_state{.comm = taquin::detail::handle_comm(comm)});
     if (made == nullptr) all.x.invalid_text = taquin::detail::lacks_memory_text;

@@ -15,7 +15,7 @@ namespace taquin::detail {
 
 namespace {
 
-// ---- That TAQUIN_Options, its initializer and the values of choices are what options.def says. ----
+// ---- TAQUIN_Options, its initializer and the values of choices agree with options.def. ----
 
 #define TAQUIN_OPTION_VALUE(OPTION, WORD, C) static_assert((C) == static_cast<int>(option_types::OPTION::WORD), #C);
 #include "base/options.def"

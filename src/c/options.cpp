@@ -22,10 +22,10 @@ namespace taquin::detail {
 
 namespace {
 
-// What the C API knows of a communicator.
+// The C API's state of a communicator.
 struct kept_for {
   owned_options chosen;
-  std::shared_ptr<statistics> counted;  // of its calls, where the program has set it; not of duplicates
+  std::shared_ptr<statistics> counted;  // of its calls, if the program has set it; not of duplicates
 };
 
 int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) noexcept {
@@ -50,7 +50,7 @@ const mpi::attribute<kept_for>& kept() {
 
 kept_for* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
 
-// What is kept for `comm`, made where it is not there.
+// The state of `comm`, made if it does not exist.
 kept_for& of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (kept_for* stored = find(comm)) return *stored;
@@ -69,7 +69,7 @@ TAQUIN_Options complete(const TAQUIN_Options& given) {
   return o;
 }
 
-// A hint of taquin's that no option has would be ignored without a word.
+// A hint of taquin's that matches no option would be ignored without a word.
 void refuse_unknown(MPI_Info info) {
   int keys = 0;
   TAQUIN_MPI(PMPI_Info_get_nkeys(info, &keys));

@@ -11,14 +11,14 @@
 
 namespace taquin::detail {
 
-/// What TAQUIN_Comm_set_options set on `comm`, or the defaults. The texts live as long as the setting.
+/// The options that TAQUIN_Comm_set_options set on `comm`, or the defaults. The texts live as long as the setting.
 options options_of(MPI_Comm comm);
 
-/// Where the calls on `comm` are counted, as options_of() says; null where they are not. For those that last: the
-/// program may set them anew meanwhile.
+/// Where the calls on `comm` are counted, by options_of(); null if they are not. For plans: the program may set them
+/// again meanwhile.
 std::shared_ptr<statistics> statistics_of(MPI_Comm comm);
 
-/// What was set on `comm`, with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for an
+/// The options set on `comm`, with the hints of `info`, which may be MPI_INFO_NULL, on top. Throws usage_error for an
 /// unknown hint of taquin's, and for a value that its key does not allow.
 owned_options options_of(MPI_Comm comm, MPI_Info info);
 

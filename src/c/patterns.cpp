@@ -16,7 +16,7 @@ using detail::guarded;
 
 namespace {
 
-// On this rank alone: what is made of it is local.
+// On this rank alone: its result is local.
 template <class Make>
 int make_type(MPI_Datatype* type, Make make) noexcept {
   return guarded(MPI_COMM_NULL, [&] {
@@ -33,7 +33,7 @@ extern "C" {
 int TAQUIN_Permute(int permutation, int by, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype type,
                    MPI_Comm comm) {
   return guarded(comm, [&] {
-    // What is no permutation is refused as a negative count is: on all ranks.
+    // A map that is no permutation is refused like a negative count: on all ranks.
     const bool known = permutation >= TAQUIN_SHIFT && permutation <= TAQUIN_HYPERCUBE;
     const auto kind = known ? static_cast<patterns::permutation>(permutation) : patterns::permutation::shift;
     patterns::permute(kind, by, sendbuf, recvbuf, known ? count : -1, type, comm);

@@ -28,7 +28,7 @@ struct TAQUIN_Redistribution_state {
   taquin::detail::handle_comm comm;
   taquin::statistics counted{};
   std::optional<taquin::redistribution> redistribution{};
-  taquin::failure::block_map repaired{};  // what a program's map points into
+  taquin::failure::block_map repaired{};  // the target of a program's map
 };
 
 namespace {
@@ -64,7 +64,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     const char* invalid_text = take_invalid_text();
     if (invalid_text == nullptr) invalid_text = taquin::detail::invalid_text_of(type);
     if (redistribution == nullptr) invalid_text = "null address for the redistribution";
-    // A rank without memory for the handle says so in the call.
+    // A rank without memory for the handle reports it in the call.
     std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
                                                           TAQUIN_Redistribution_state{.comm = handle_comm(comm)});
     if (made == nullptr) invalid_text = taquin::detail::lacks_memory_text;

@@ -25,7 +25,7 @@ using taquin::detail::sparse_access;
 
 struct TAQUIN_Sparse_state {
   detail::handle_comm comm;
-  std::shared_ptr<statistics> counted;  // also after the communicator's were set anew
+  std::shared_ptr<statistics> counted;  // also after the communicator's were set again
   std::optional<sparse_call> call;
 };
 
@@ -43,7 +43,7 @@ sparse_blocks blocks_of(const void* data, int blocks, const int* destinations, c
   return {data, {destinations, detail::as_size(std::max(blocks, 0))}, count_view(counts), type};
 }
 
-// More blocks than an int counts need a program that has them: it is told.
+// More blocks than an int counts need a program that has them: it gets an error.
 int number_of(const sparse_call& call) {
   if (call.sources().size() > detail::as_size(std::numeric_limits<int>::max()))
     throw usage_error("this rank receives more than 2^31 - 1 blocks", MPI_ERR_COUNT);
@@ -66,7 +66,7 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
     if (sparse != nullptr) *sparse = TAQUIN_SPARSE_NULL;
     const char* invalid_text =
         invalid_text_of(blocks, type, sparse == nullptr || incoming == nullptr || elements == nullptr);
-    // A rank without memory for the handle says so in the call.
+    // A rank without memory for the handle reports it in the call.
     const auto counted = detail::statistics_of(comm);
     std::unique_ptr<TAQUIN_Sparse_state> made(new (std::nothrow) TAQUIN_Sparse_state{
         .comm = detail::handle_comm(comm), .counted = counted, .call = std::nullopt});
@@ -119,7 +119,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       *recvcounts = nullptr;
       *static_cast<void**>(buffer) = nullptr;
     }
-    const auto counted = detail::statistics_of(comm);  // `allocate` may set them anew
+    const auto counted = detail::statistics_of(comm);  // `allocate` may set them again
     const auto make_room = [&](const sparse_call& call) -> void* {
       *incoming = number_of(call);
       const auto n = detail::as_size(*incoming);
@@ -137,7 +137,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
     };
     static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
                                           detail::options_of(comm), invalid_text_of(blocks, type, lacks),
-                                          std::cref(make_room)));  // takes no memory
+                                          std::cref(make_room)));  // allocates nothing
   });
 }
 

@@ -18,7 +18,7 @@ namespace {
 // A fixed array, because reporting a lack of memory must take none.
 thread_local std::array<char, 1024> text{};
 
-// MPI must not be asked for more than this before MPI_Init and after MPI_Finalize.
+// MPI must not be called for more than this before MPI_Init and after MPI_Finalize.
 bool is_running() noexcept {
   static std::atomic<bool> begun{false};
   if (!begun.load(std::memory_order_relaxed)) {

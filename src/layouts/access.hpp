@@ -1,4 +1,4 @@
-// What the library needs of a layout beyond what users see.
+// The library's own view of a layout, beyond its public functions.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct layout_access {
   static int axis(const layout& l, std::size_t k) noexcept;
   /// Where the rank is in the grid; the first coordinate is outside_grid where it is not.
   static void coordinates(const layout& l, int rank, std::span<int> to) noexcept;
-  /// What a coordinate of dimension `d` adds to the position in the grid, and the rank at a position.
+  /// The contribution of a coordinate of dimension `d` to the position in the grid, and the rank at a position.
   static std::size_t grid_stride(const layout& l, std::size_t d) noexcept;
   static int rank_at(const layout& l, std::size_t position) noexcept;
   /// The elements of the local array along a dimension, for a process that owns `owned` there.
@@ -33,7 +33,7 @@ struct layout_access {
   static void add_to(fingerprint& all, const layout& l) noexcept;
   /// Bytes that a copy has outside itself.
   static std::size_t bytes(const layout& l) noexcept;
-  /// What is wrong with this rank's leading dimensions, or with the size of its array; empty: nothing.
+  /// The error in this rank's leading dimensions, or in the size of its array; empty: none.
   static std::string invalid_storage(const layout& l, int rank, count_t element_bytes);
 };
 

@@ -1,4 +1,4 @@
-// The arguments of a redistribution between layouts, and what is wrong with them.
+// The arguments of a redistribution between layouts, and their errors.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// One dimension of what moves between two layouts, and the runs of it that one process of the source and one of the
-// target have in common.
+// One dimension of the elements that move between two layouts, and the runs of it that one process of the source and
+// one of the target have in common.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct index_block {
   count_t local;
 };
 
-/// The first block of `process` that ends behind `index`; an empty one at the end of the dimension where there is none.
+/// The first block of `process` that ends after `index`; an empty one at the end of the dimension if there is none.
 index_block block_behind(const dimension& d, int process, count_t index) noexcept;
 /// The block that an index of the dimension lies in, and its process.
 struct owned_block {
@@ -30,7 +30,7 @@ count_t global_index(const dimension& d, int process, count_t local) noexcept;
 /// From one block of a process to its next one; 0: there is no next one.
 count_t block_stride(const dimension& d) noexcept;
 
-/// One dimension of what moves: index i of it is index i + from_begin of the source, and i + to_begin of the target.
+/// One dimension of the moving elements: its index i is index i + from_begin of the source, i + to_begin of the target.
 struct moved_axis {
   const dimension* from;
   const dimension* to;
@@ -48,8 +48,8 @@ struct axis_run {
   count_t index;   ///< of its first element among those that move
 };
 
-/// Goes through the runs that process `sender` of the source and process `receiver` of the target have in common, in
-/// order. Takes no memory. A step costs a few additions; two divisions where a gap is longer than a block.
+/// Visits the runs that process `sender` of the source and process `receiver` of the target have in common, in order.
+/// Allocates nothing. A step costs a few additions; two divisions if a gap is longer than a block.
 class axis_walk {
  public:
   axis_walk(const moved_axis& axis, int sender, int receiver) noexcept
@@ -69,7 +69,7 @@ class axis_walk {
   }
 
  private:
-  // The blocks of one side, in indices of what moves.
+  // The blocks of one side, in indices of the moving elements.
   struct side {
     side(const dimension& d, int p, count_t first) noexcept
         : dim(&d), process(p), shift(first), stride(block_stride(d)), block(at(0)) {}
@@ -79,7 +79,7 @@ class axis_walk {
       b.end -= shift;
       return b;
     }
-    // To the first block that ends behind `index`.
+    // To the first block that ends after `index`.
     void advance(count_t index) noexcept {
       if (block.end > index) return;
       const count_t length = block.end - block.begin;

@@ -1,5 +1,5 @@
-// What one rank sends to another, chunk by chunk. A chunk is a product of runs: for each dimension a few consecutive
-// runs of those that sender and receiver have in common. Both ranks go through the same chunks without communication.
+// The chunks that one rank sends to another. A chunk is a product of runs: for each dimension a few consecutive runs of
+// those that sender and receiver have in common. Both ranks go through the same chunks without communication.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace taquin::detail {
 
-/// What moves between two layouts, as all ranks know it. The vectors and layouts of its owner stay where they are.
+/// The elements that move between two layouts, known to all ranks. Its owner's vectors and layouts stay in place.
 struct layout_problem {
   std::span<const moved_axis> axes;  ///< in the source's dimensions
   std::span<const int> order;        ///< of the axes in the source's memory, from the slowest to the fastest
@@ -25,7 +25,7 @@ class chunk_walk {
   chunk_walk(const chunk_walk&) = delete;
   chunk_walk& operator=(const chunk_walk&) = delete;
 
-  /// What the constructor takes from its memory.
+  /// Bytes that the constructor takes from its memory.
   static std::size_t bytes(std::size_t axes, std::size_t runs) noexcept {
     return axes * (runs * sizeof(axis_run) + sizeof(axis_chunk));
   }

@@ -1,4 +1,4 @@
-// Runs of bytes of one array, dealt to streams and back, in place and in little scratch memory.
+// Runs of bytes of one array, partitioned into streams and back, in place and in little scratch memory.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace taquin::detail {
 
-/// Deals the runs of an array to streams, in place. Full pages of one stream are moved to the front of the array, over
-/// what was dealt already. What fills no page yet waits in the stream's buffer of one page. So the array becomes pages,
-/// each of one stream, and what is left of each stream stays in its buffer. `collect` is `deal` backwards.
+/// Partitions the runs of an array into streams, in place. Full pages of one stream are moved to the front of the
+/// array, over bytes that were read already. The rest of a stream waits in its buffer of one page. So the array becomes
+/// pages, each of one stream, and the last rest of each stream stays in its buffer. `collect` is `deal` backwards.
 class dealer {
  public:
-  /// With `pretends` nothing but pretend() is called, which needs no buffers.
+  /// With `pretends` only pretend() is called, which needs no buffers.
   dealer(std::size_t streams, std::size_t page_bytes, std::pmr::memory_resource* memory, bool pretends = false)
       : page_(page_bytes),
         buffers_(pretends ? 0 : streams * page_bytes, std::byte{}, memory),
@@ -26,7 +26,7 @@ class dealer {
     at_ = 0;
     pages_ = 0;
   }
-  /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is told of every page that is full.
+  /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is called for every full page.
   template <class OnPage>
   void deal(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
     std::byte* const buffer = buffers_.data() + stream * page_;
@@ -39,7 +39,7 @@ class dealer {
         fill_[stream] += bytes;
         return;
       }
-      // What is before the end of these bytes has been dealt: there is room for the pages.
+      // All bytes before the end of these have been read: there is space for the pages.
       const std::size_t n = full * page_ - waiting;
       std::byte* const to = data + pages_ * page_;
       if (to + waiting != data + at_) std::memmove(to + waiting, data + at_, n);
@@ -51,13 +51,13 @@ class dealer {
       for (std::size_t i = 0; i < full; ++i) on_page(stream);
     }
   }
-  /// As deal(), without data: finds out which stream each page will be of.
+  /// As `deal()`, without data: finds the stream of each page.
   template <class OnPage>
   void pretend(std::size_t stream, std::size_t bytes, OnPage&& on_page) {
     at_ += bytes;
     for (fill_[stream] += bytes; fill_[stream] >= page_; fill_[stream] -= page_, ++pages_) on_page(stream);
   }
-  /// The last `bytes` before what was collected already come from the end of `stream`.
+  /// The last `bytes` before those gathered already are taken from the end of `stream`.
   void collect(std::byte* data, std::size_t stream, std::size_t bytes) {
     std::byte* const buffer = buffers_.data() + stream * page_;
     const std::size_t waiting = std::min(bytes, fill_[stream]);
@@ -66,7 +66,7 @@ class dealer {
     bytes -= waiting;
     std::memcpy(data + at_, buffer + fill_[stream], waiting);
     if (bytes == 0) return;
-    // The last pages are of this stream. What is behind them has been collected: they move up.
+    // The last pages are of this stream. The bytes after them have been gathered: they move up.
     const std::size_t full = (bytes + page_ - 1) / page_;
     const std::size_t rest = full * page_ - bytes;  // of the first of them
     pages_ -= full;
@@ -76,7 +76,7 @@ class dealer {
     std::memcpy(buffer, from, rest);
     fill_[stream] = rest;
   }
-  /// What has not filled a page.
+  /// The bytes that fill no page.
   [[nodiscard]] std::byte* rest(std::size_t stream) noexcept { return &buffers_[stream * page_]; }
   [[nodiscard]] std::size_t rest_bytes(std::size_t stream) const noexcept { return fill_[stream]; }
   [[nodiscard]] std::size_t pages() const noexcept { return pages_; }
@@ -88,7 +88,7 @@ class dealer {
   std::size_t page_;
   std::pmr::vector<std::byte> buffers_;
   std::pmr::vector<std::size_t> fill_;
-  std::size_t at_ = 0;     ///< bytes of the array that are dealt
+  std::size_t at_ = 0;     ///< bytes of the array that are partitioned
   std::size_t pages_ = 0;  ///< full pages at the front of the array
 };
 

@@ -10,15 +10,15 @@
 
 namespace taquin::detail {
 
-/// Deals the runs to pages of one stream each (a dealer), moves the pages of each stream together along cycles, and
-/// puts what has filled no page behind them. Back: the same steps in the reverse order.
+/// Partitions the runs into pages of one stream each (a dealer), moves the pages of each stream together along cycles,
+/// and appends the bytes that fill no page. Back: the same steps in the reverse order.
 ///
 /// Memory: a page for each stream and one more, and 4 bytes for each page of the array.
 class grouping {
  public:
-  /// What it takes from its memory for arrays of at most `most` bytes.
+  /// Bytes that it takes from its memory for arrays of at most `most` bytes.
   static std::size_t bytes(std::size_t streams, std::size_t page_bytes, std::size_t most) noexcept;
-  /// The size of a page: the one that takes least memory, or a larger one within `room`.
+  /// The size of a page: the one that needs least memory, or a larger one within `room`.
   static std::size_t page_for(std::size_t streams, std::size_t most, std::size_t room) noexcept;
 
   grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory);
@@ -53,7 +53,7 @@ class grouping {
     ++first_[stream + 1];
   }
   void number_pages();
-  // Full pages and rests of each stream behind one another, and back.
+  // Full pages and rests of each stream one after another, and back.
   void bring_together(std::byte* data, std::size_t full);
   void take_apart(std::byte* data, std::size_t full);
 

@@ -1,9 +1,9 @@
 // A redistribution between layouts in one array.
 //
-// Steps: a rank brings together what goes to each rank, in the order of the source's memory; an exchange in place;
-// what has come goes where the target has it, if the target had the source's order of axes; these change places.
+// Steps: a rank groups its elements by target rank, in the order of the source's memory; an exchange in place; received
+// elements move to their places in the target, if the target had the source's order of axes; these change places.
 // Leading dimensions and halos are closed before and opened afterwards. All but the exchange is local. Memory:
-// grouping::bytes, axis_permutation::bytes, four numbers for each rank, and what the exchange is given.
+// grouping::bytes, axis_permutation::bytes, four numbers for each rank, and the limit of the exchange.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -158,7 +158,7 @@ class redistribution_in_one_array : layout_call {
   [[nodiscard]] std::size_t there(std::size_t d) const { return options.axes.empty() ? d : as_size(options.axes[d]); }
   [[nodiscard]] std::span<std::byte> scratch() const noexcept { return {scratch_.data(), scratch_.size()}; }
 
-  // Chooses sizes that all ranks have the same, and allocates. Axis k: of the source's memory.
+  // Chooses sizes that are the same on all ranks, and allocates. Axis k: of the source's memory.
   void prepare(std::size_t allowed) {
     const auto ranks = as_size(running.comm()->size());
     const std::size_t copies = layout_access::bytes(from) + layout_access::bytes(to);
@@ -182,7 +182,7 @@ class redistribution_in_one_array : layout_call {
     streams_ = std::max(positions(from), positions(to));
     const std::size_t held = copies + 2 * side::bytes(ranks) + axes() * 2 * sizeof(axis_permutation);
     const std::size_t exchange_least = least_of_exchange(static_cast<int>(ranks));
-    // The exchange has a half of what is left, the steps before and after it share the other.
+    // The exchange has a half of the rest, the steps before and after it share the other.
     const std::size_t room = allowed - std::min(allowed, held + exchange_least);
     page_ = grouping::page_for(streams_, most_, room / 2);
     order_.emplace(order, extents, element_, room / 2);
@@ -205,7 +205,7 @@ class redistribution_in_one_array : layout_call {
     return in_place_operation::least(s) + slack;
   }
 
-  // What a rank has in `mine`, by the positions of `theirs`. `leaving`: mine is the source.
+  // The elements of a rank in `mine`, by the positions of `theirs`. `leaving`: mine is the source.
   [[nodiscard]] owner_runs runs_of(const layout& mine, const layout& theirs, bool leaving, int rank) const {
     std::array<int, most_dimensions> at{};
     layout_access::coordinates(mine, rank, std::span(at).first(axes()));

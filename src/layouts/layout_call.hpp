@@ -1,4 +1,4 @@
-// What all redistributions between layouts begin with: the agreement on layouts, element and memory.
+// The common beginning of all redistributions between layouts: the agreement on layouts, element and memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace taquin::detail {
 struct layout_call {
   explicit layout_call(const layout_options& o);
 
-  /// Meets the other ranks, agrees, and calls prepare(element, what was agreed). Collective.
+  /// Synchronizes, agrees, and calls prepare(element, the agreed values). Collective.
   template <class Prepare>
   void enter(const layout_arguments& x, const layout_options& o, bool lacks_memory, Prepare prepare) {
     running.algorithm = "layouts";
@@ -24,14 +24,14 @@ struct layout_call {
       prepare(e, agree(x, o, e, lacks_memory));
     });
   }
-  /// Copies the layouts and options. Throws on all ranks where the arguments of one are wrong, or ranks differ.
+  /// Copies the layouts and options. Throws on all ranks if the arguments of one are wrong, or ranks differ.
   /// Collective; in a stage.
   agreed agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
   /// Throws budget_exceeded on all ranks where so many bytes are needed and fewer are allowed.
   static void need(std::size_t needed, std::size_t allowed);
   static redistribute_options choices(const layout_options& o);
 
-  call running;  // first: what follows uses its communicator
+  call running;  // first: the members that follow use its communicator
   memory_budget budget;
   layout from;
   layout to;

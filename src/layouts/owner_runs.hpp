@@ -22,7 +22,7 @@ struct dealt_axis {
 
 class owner_runs {
  public:
-  /// `axes` from the one that changes slowest in memory to the one that changes fastest. Takes no memory but its own.
+  /// `axes` from the one that changes slowest in memory to the one that changes fastest. Allocates nothing else.
   owner_runs(std::span<const dealt_axis> axes, std::size_t element);
 
   /// Calls f(position, bytes) for each run, in the order of memory, or backwards.
@@ -37,7 +37,7 @@ class owner_runs {
 
  private:
   struct segment {
-    std::size_t owner;  // what it adds to the position
+    std::size_t owner;  // its contribution to the position
     count_t length;
   };
   // The longest stretch of one owner that begins at a local index, or ends before it.
@@ -80,9 +80,9 @@ class owner_runs {
 
   std::array<dealt_axis, most_dimensions> axes_{};
   std::array<count_t, most_dimensions> owned_{};
-  std::size_t used_ = 0;    // axes; those behind lie with one owner each
+  std::size_t used_ = 0;    // axes; those after it lie with one owner each
   std::size_t inner_ = 0;   // bytes of one index of the last of them
-  std::size_t within_ = 0;  // what the axes behind add to the position
+  std::size_t within_ = 0;  // the contribution of the axes after it to the position
   bool empty_ = false;
 };
 

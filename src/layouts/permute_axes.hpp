@@ -11,12 +11,12 @@
 
 namespace taquin::detail {
 
-/// A sequence of transpositions, at most one for each axis: from the axis that is to change fastest on, each is brought
-/// behind those between it and its place.
+/// A sequence of transpositions, at most one for each axis: from the axis that will change fastest on, each is moved
+/// after those between it and its place.
 class axis_permutation {
  public:
-  /// Axis k of the result, from the slowest to the fastest, is axis order[k] of what there is. `most`: the extents of
-  /// the largest array of any rank, in what there is; within `room` bytes where that is possible.
+  /// Axis k of the result, from the slowest to the fastest, is axis order[k] of the present array. `most`: the extents
+  /// of the largest array of any rank, in the present order; within `room` bytes if that is possible.
   axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element, std::size_t room);
 
   /// The scratch memory that run() takes, of arrays that are no larger.

@@ -1,5 +1,5 @@
-// What moves between two layouts, prepared: the axes of the problem, where ranks are in the grids, and where a rank's
-// arrays have their elements.
+// A move between two layouts, prepared: the axes of the problem, the places of ranks in the grids, and the places of
+// elements in a rank's arrays.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class layout_shape {
   layout_shape(const layout& from, const layout& to, const layout_options& o, std::pmr::memory_resource* memory);
   layout_shape(const layout_shape&) = delete;
   layout_shape& operator=(const layout_shape&) = delete;
-  /// What it takes from its memory.
+  /// Bytes that it takes from its memory.
   static constexpr std::size_t bytes(std::size_t axes) noexcept {
     return axes * (sizeof(moved_axis) + 2 * sizeof(int));
   }

@@ -90,7 +90,7 @@ void layout_transfer::start() {
   progress();
 }
 
-// Unpacks the chunks that have arrived, and posts receives for others; false: nothing could be done.
+// Unpacks the chunks that have arrived, and posts receives for others; false: there was nothing to do.
 bool layout_transfer::receive() {
   bool any = false;
   for (;;) {
@@ -111,7 +111,7 @@ bool layout_transfer::receive() {
   }
 }
 
-// Sends a chunk, or copies one of this rank's own; false: nothing could be done.
+// Sends a chunk, or copies one of this rank's own; false: there was nothing to do.
 bool layout_transfer::send() {
   if (sent_.over()) return false;
   const std::size_t bytes = chunk_bytes(sent_);

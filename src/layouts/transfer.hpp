@@ -1,10 +1,10 @@
 // Moves an array from one layout to another in a bounded number of chunks at a time.
 //
 // Rounds:  none; every rank sends its chunks to rank + 1, rank + 2, … and receives from rank − 1, rank − 2, …, and then
-//          copies what stays with it.
+//          copies its own elements.
 // Memory:  `slots` chunks that are sent and as many that are received, and three walks; nothing per rank or block.
-// Ends:    sends are complete when they are received. Of all ranks whose transfer is not over, take one whose receiver
-//          has received from all sources that come before it: both have come to that chunk, and it moves.
+// Ends:    sends are complete when they are received. Of all ranks with a pending transfer, take one whose receiver
+//          has received from all sources that precede it: both have reached that chunk, and it moves.
 #pragma once
 
 #include <mpi.h>
@@ -26,15 +26,15 @@
 
 namespace taquin::detail {
 
-/// Sizes that all ranks have the same.
+/// Sizes that are the same on all ranks.
 struct transfer_sizes {
   count_t elements = 1;   ///< of a chunk
   std::size_t runs = 1;   ///< of a chunk, in each dimension
   std::size_t slots = 1;  ///< chunks in flight, in each direction
 
-  /// What a transfer takes from its memory.
+  /// Bytes that a transfer takes from its memory.
   [[nodiscard]] std::size_t bytes(std::size_t axes, std::size_t element) const noexcept;
-  /// As large as they are worth it within `memory`, or the least.
+  /// As large as is worth it within `memory`, or the least.
   static transfer_sizes within(std::size_t memory, std::size_t axes, std::size_t element, int in_flight) noexcept;
 };
 

@@ -86,7 +86,7 @@ void permute_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint3
   for (std::size_t k = 0; k < target.size(); ++k) {
     if (target[k] == k) continue;
     std::memcpy(spare, data + k * page_bytes, page_bytes);
-    std::size_t to = target[k];  // of what the spare page_bytes holds
+    std::size_t to = target[k];  // of the elements in the spare page_bytes
     target[k] = static_cast<std::uint32_t>(k);
     while (to != k) {
       std::swap_ranges(spare, spare + page_bytes, data + to * page_bytes);
@@ -125,7 +125,7 @@ transposition transposition::plan(std::size_t bytes, std::size_t element, std::s
   transposition least{.buffer = bytes};
   for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::size_t{16}, std::size_t{4}}) {
     for (const std::size_t page : {usual, std::size_t{1024}, 4 * usual, 16 * usual}) {
-      // A group is at most 1/groups of the matrix and one column more; small matrices are transposed at once.
+      // A group is at most 1/groups of the matrix and one column more; small matrices are transposed in one piece.
       transposition t{groups, page,
                       std::min(bytes, std::max<std::size_t>(bytes / groups + bytes / groups / 4, 64 * element))};
       for (; t.footprint(bytes) > memory && t.buffer / 2 >= 4 * element; t.buffer /= 2) continue;

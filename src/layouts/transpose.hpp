@@ -13,12 +13,12 @@ void permute_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint3
 /// Moves page source[k] to place k: the reverse.
 void gather_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32_t> source, std::byte* spare);
 
-/// How a matrix is transposed: columns are dealt to groups, and each group is transposed in a buffer.
+/// How a matrix is transposed: columns are partitioned into groups, and each group is transposed in a buffer.
 struct transposition {
   std::size_t groups = 0;
   std::size_t page = 0;    ///< bytes
-  std::size_t buffer = 0;  ///< bytes of a group that is transposed at once; larger groups are split again
-  /// The extra bytes that it takes for a matrix of so many bytes.
+  std::size_t buffer = 0;  ///< bytes of a group that is transposed in one piece; larger groups are split again
+  /// The scratch bytes of a matrix of so many bytes.
   [[nodiscard]] std::size_t footprint(std::size_t bytes) const noexcept;
   /// For matrices of at most so many bytes, within `memory` where that is possible.
   static transposition plan(std::size_t bytes, std::size_t element, std::size_t memory) noexcept;

@@ -57,7 +57,7 @@ void autotuner::begin() {
   begun_ = PMPI_Wtime();
 }
 
-// The first start brings into memory what the others find there, and other programs only slow down: the best is true.
+// The first start fills caches for the others, and other programs only slow down: the best time is true.
 void autotuner::keep_the_fastest() {
   const std::size_t n = all_.size();
   std::ranges::fill(best_, seconds{0});
@@ -68,7 +68,7 @@ void autotuner::keep_the_fastest() {
   current_ = 0;
 }
 
-// The candidate is done. The exchange in which ranks tell their times is over with these.
+// The candidate is done. The exchange of the ranks' times completes with these.
 bool autotuner::end(bool block) {
   if (phase_ == phase::exchanging && telling_ != nullptr && !tells()) {
     best_[current_] = std::min(best_[current_], PMPI_Wtime() - begun_);

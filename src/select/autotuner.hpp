@@ -1,4 +1,4 @@
-// The body of a plan that measures: the best few candidates run the plan's first starts in turn, then the fastest
+// The body of a plan that measures: the best few candidates run the plan's first starts interleaved, then the fastest
 // stays.
 #pragma once
 
@@ -24,15 +24,15 @@ struct candidate_plan {
   std::size_t memory = 0;  ///< what it states
 };
 
-/// An algorithm and what it prepared.
+/// An algorithm and its prepared operation.
 struct prepared_candidate {
   const algorithm* what = nullptr;
   operation_ptr body;
 };
 
-/// Each candidate runs `tries` starts, in turn. With the start after these ranks tell each other their times, in one
-/// round that needs no rank while it is under way; the next one frees all candidates but the fastest. A candidate took
-/// as long as its best start on the slowest rank. Ties go to the first.
+/// Each candidate runs `tries` starts, interleaved. With the start after these ranks exchange their times, in one round
+/// that needs no rank while it is in progress; the next one frees all candidates but the fastest. A candidate's time is
+/// its best start on the slowest rank. Ties go to the first.
 class autotuner final : public operation {
  public:
   static constexpr int tries = 3;
@@ -51,7 +51,7 @@ class autotuner final : public operation {
   /// Of the exchange that was started last, or will be first.
   [[nodiscard]] const algorithm* running() const noexcept { return all_[current_].what; }
 
-  /// What it takes beside its candidates.
+  /// Bytes beside its candidates.
   static std::size_t overhead(int ranks, std::size_t candidates) noexcept;
 
  private:
@@ -66,7 +66,7 @@ class autotuner final : public operation {
   std::pmr::vector<seconds> best_;  // this rank's times of the candidates
   std::pmr::vector<seconds> told_;  // those of all ranks, by rank
   operation_ptr telling_;           // null once the fastest is alone
-  std::size_t starts_ = 0;          // that are over, until then
+  std::size_t starts_ = 0;          // that are complete, until then
   std::size_t current_ = 0;
   double begun_ = 0;
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;

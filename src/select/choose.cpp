@@ -47,7 +47,7 @@ std::string read_file(const std::string& name) {
   return text;
 }
 
-// Whatever goes wrong here, the others wait to be told.
+// Whatever goes wrong here, the others wait for the message.
 std::string text_of_profile(const std::string& name) noexcept {
   std::string why_not;
   try {
@@ -68,8 +68,8 @@ std::string text_of_profile(const std::string& name) noexcept {
   return {};
 }
 
-// What a rank's floating-point results depend on: the mathematical functions of the C library differ between its
-// releases, and with what the processor can do.
+// The environment of a rank's floating-point results: the mathematical functions of the C library differ between its
+// releases, and with the features of the core.
 std::uint64_t kind_of_processor() noexcept {
   fingerprint all;
 #ifdef __x86_64__
@@ -85,7 +85,7 @@ std::uint64_t kind_of_processor() noexcept {
   return all.value() >> 1U;
 }
 
-// What rank 0 has, for all; its length is known.
+// Rank 0's text, for all; its length is known.
 void tell(std::string& text, std::int64_t length, mpi::communicator& comm) {
   text.resize(static_cast<std::size_t>(length));
   if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
@@ -191,7 +191,7 @@ namespace {
   throw on_all_ranks(usage_error(what, MPI_ERR_UNSUPPORTED_OPERATION));
 }
 
-// Without a limit what an algorithm takes is not asked for.
+// Without a limit the memory of an algorithm is not computed.
 bool serves_within(const algorithm* a, const shape& s, const options& o, std::size_t limit) {
   return a != nullptr && a->supports(s) && (limit == unlimited || a->memory(s, o) <= limit);
 }
@@ -215,7 +215,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
 
 namespace {
 
-constexpr double worth_measuring = 8;  // predicted times that differ by more are believed
+constexpr double worth_measuring = 8;  // only larger differences of predicted times are trusted
 
 // The form, the buffers, how uneven blocks are, and the bytes to an octave.
 std::uint64_t kind_of(const shape& s) noexcept {

@@ -19,48 +19,48 @@
 
 namespace taquin::detail {
 
-/// What a communicator remembers of its choices.
+/// The choices that a communicator remembers.
 class chooser {
  public:
-  /// The communicator's chooser. Collective when asked for the first time: rank 0 reads TAQUIN_PROFILE and tells the
-  /// others, so that no rank decides by figures that another has not. A profile that cannot be read, or that was made
-  /// on another machine, is a warning on rank 0 and the built-in model serves.
+  /// The communicator's chooser. The first call is collective: rank 0 reads TAQUIN_PROFILE and broadcasts it, so that
+  /// no rank decides by figures that another has not. A profile that cannot be read, or that was made on another
+  /// machine, is a warning on rank 0 and the built-in model serves.
   static chooser& of(mpi::communicator& comm);
   chooser(const chooser&) = delete;
   chooser& operator=(const chooser&) = delete;
-  /// What `of` has made, or null. Local.
+  /// The result of an earlier `of`, or null. Local.
   static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
 
   /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Collective; where
-  /// processors differ, rank 0 chooses what is not remembered.
+  /// cores differ, rank 0 makes choices that are not remembered.
   const algorithm* choose(const shape& s, const options& o, bool reused, std::size_t limit);
 
   /// The last choice was a rule's. Local.
   [[nodiscard]] bool followed_rule() const noexcept { return followed_rule_; }
 
-  /// The last choice took memory from the heap, on all ranks alike. Local.
+  /// The last choice allocated memory, on all ranks. Local.
   [[nodiscard]] bool took_heap() const noexcept { return took_heap_; }
 
   /// All that serve a plan's agreed shape within `limit`, best first. Collective in the same way.
   [[nodiscard]] std::vector<const algorithm*> ranked(const shape& s, const options& o, std::size_t limit);
 
-  /// The levels of a multilevel exchange, where the options leave any of them to taquin. Collective in the same way.
+  /// The levels of a multilevel exchange, if the options leave any of them to taquin. Collective in the same way.
   [[nodiscard]] level_names levels(const shape& s, const options& o);
 
   /// Whether the profile leaves a blocking exchange of this rank's sizes to the step of that algorithm; without a
   /// profile it does. A rank where it does not brings a header without blocks to the step. Local.
   [[nodiscard]] bool leaves_to_step(const algorithm& step, const shape& mine, const options& o);
 
-  /// Where blocking calls between nodes have no measured profile, they measure (contest).
-  /// This rank's time of the call whose algorithm was chosen last. Local.
+  /// Without measurements, blocking calls between nodes are tuned online (`contest`): this rank's time of the last
+  /// call with a chosen algorithm. Local.
   void took(seconds time) noexcept { last_time_ = time; }
-  /// The same in nanoseconds for the agreement; unlimited where none is asked for.
+  /// The same in nanoseconds for the agreement; unlimited if none is requested.
   [[nodiscard]] std::uint64_t last_time() const noexcept;
-  /// What ranks have agreed that it is. Local.
+  /// The agreed time. Local.
   void learn(std::uint64_t nanoseconds) noexcept;
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
-  /// Whether all ranks compute the same times: otherwise rank 0 tells what it chooses.
+  /// Whether all ranks compute the same times: otherwise rank 0 broadcasts its choice.
   [[nodiscard]] bool computes_alike() const noexcept { return alike_; }
   /// For tests: figures of this rank alone.
   void believe(profile p) noexcept {

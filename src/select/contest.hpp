@@ -1,4 +1,4 @@
-// How blocking calls between nodes find the fastest algorithm.
+// Online autotuning: how blocking calls between nodes find the fastest algorithm.
 #pragma once
 
 #include "algorithms/algorithm.hpp"

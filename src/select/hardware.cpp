@@ -66,7 +66,7 @@ hardware processor_of(std::istream& cpuinfo, std::istream& meminfo) {
   while (std::getline(cpuinfo, line)) {
     if (!split(line, key, value)) continue;
     if (key == "physical id") packages.insert(value);
-    // Arm processors have a number instead of a name there.
+    // Arm cores have a number instead of a name there.
     if (h.processor.empty() && (key == "model name" || key == "CPU part" || key == "cpu")) h.processor = value;
   }
   h.sockets = static_cast<int>(packages.size());

@@ -1,4 +1,4 @@
-// What a machine profile was made on, in words that people know a machine by.
+// The hardware that a machine profile was made on, in familiar terms.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace taquin::detail {
 
 struct profile;  // select/selection.hpp
 
-/// A node and what connects it. What cannot be told is empty or 0.
+/// A node and its network. Unknown fields are empty or 0.
 struct hardware {
   std::string processor;     ///< its model
-  int sockets = 0;           ///< processor packages
+  int sockets = 0;           ///< sockets
   int cores = 0;             ///< that programs are given
   std::uint64_t memory = 0;  ///< bytes of the node
   std::string mpi;           ///< the MPI library and the standard that it follows
@@ -33,9 +33,9 @@ hardware this_hardware();
 /// "Intel Xeon ..., 2 sockets, 32 cores, 256 GiB, Open MPI v4.1.4, MPI 3.1, eth0 10000 Mbit/s"
 std::string words_of(const hardware& h);
 
-/// Why a profile does not hold on this machine: it has other cores, another MPI library or, where the profile tells
-/// them, another processor or number of sockets. Empty where it holds. Memory and link change no time of an exchange
-/// within a node, and a cluster's nodes differ in them: they are told, not compared.
+/// Why a profile does not hold on this machine: it has other cores, another MPI library or, where the profile has them,
+/// another core model or number of sockets. Empty where it holds. Memory and link change no time of an exchange within
+/// a node, and a cluster's nodes differ in them: they are reported, not compared.
 std::string made_elsewhere(const profile& p);
 
 }  // namespace taquin::detail

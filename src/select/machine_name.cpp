@@ -1,4 +1,4 @@
-// What a machine is called in its profile.
+// The name of a machine in its profile.
 #include <fmt/format.h>
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-// Instead of profile.cpp in a library without JSON: the functions of profile.hpp that say so.
+// Instead of profile.cpp in a library without JSON: the functions of profile.hpp as errors.
 #include <fmt/format.h>
 
 #include "select/profile.hpp"

@@ -1,4 +1,4 @@
-// Machine profiles as JSON files: what `taquin calibrate` and `taquin tune` write and TAQUIN_PROFILE names.
+// Machine profiles as JSON files: written by `taquin calibrate` and `taquin tune`, named by TAQUIN_PROFILE.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ profile from_json(const std::string& text);
 profile read_profile(const std::filesystem::path& file);
 void write_profile(const std::filesystem::path& file, const profile& p);
 
-/// What a profile must have been made on to hold here: the processor cores of this node and the MPI library.
+/// The hardware for which a profile holds: the cores of this node and the MPI library.
 std::string machine_name();
 /// "Open MPI v4.1.4": the MPI library that runs.
 std::string library_name();

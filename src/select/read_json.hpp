@@ -1,4 +1,4 @@
-// JSON from outside: what is wrong with it, in words that name the place.
+// JSON from outside: its errors, in words that name the place.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 namespace taquin::detail {
 
-/// What is wrong with a file that the parser, or a reader of its fields, refuses.
+/// The error of a file that the parser, or a reader of its fields, refuses.
 inline std::string words_of(const nlohmann::json::exception& e) {
   if (const auto* at = dynamic_cast<const nlohmann::json::parse_error*>(&e))
     return fmt::format("damaged at byte {}", at->byte);
@@ -23,7 +23,7 @@ inline std::string words_of(const nlohmann::json::exception& e) {
 /// A file's first packet is that of a trace: its key and length, then the description of a track.
 inline bool begins_as_trace(std::string_view text) { return text.starts_with('\n') && text.find("\xe2\x03") == 2; }
 
-/// What a file of taquin's that is no JSON is, and what reads it; empty: unknown.
+/// The kind of a taquin file that is no JSON, and its reader; empty: unknown.
 inline std::string what_text_is(std::string_view text) {
   constexpr std::string_view report = "the full report of the same run (TAQUIN_REPORT=full)";
   if (begins_as_trace(text)) return fmt::format("is a trace: open it at ui.perfetto.dev; {} links to it", report);
@@ -33,7 +33,7 @@ inline std::string what_text_is(std::string_view text) {
   return {};
 }
 
-/// What JSON of taquin's is that is not what was wanted, and what reads it: "a recording, for …"; empty: unknown.
+/// The kind of a taquin JSON file of the wrong kind, and its reader: "a recording, for …"; empty: unknown.
 inline std::string_view what_json_is(const nlohmann::json& j) {
   if (j.is_array() && !j.empty() && j[0].is_object() && j[0].contains("algorithm"))
     return "a record of measurements, for taquin report";
@@ -46,7 +46,7 @@ inline std::string_view what_json_is(const nlohmann::json& j) {
   return {};
 }
 
-/// `what`, as "not a recording", and what the file is instead where that is known.
+/// `what`, as "not a recording", and the kind of the file where that is known.
 inline std::string and_what_instead(std::string_view what, const nlohmann::json& j) {
   const std::string_view is = what_json_is(j);
   return is.empty() ? std::string(what) : fmt::format("{}, but {}", what, is);

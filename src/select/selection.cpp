@@ -79,7 +79,7 @@ std::uint64_t quarter_octaves(std::uint64_t bytes) {
 void share_cores(machine_model& m, int on_node, int cores) noexcept {
   constexpr seconds core_switch = 0.85e-6;
   m.ranks_per_core = std::max(1.0, static_cast<double>(on_node) / std::max(cores, 1));
-  // Ranks that wait give their core up and are switched to in turn.
+  // Waiting ranks yield their core and are scheduled one after another.
   if (m.ranks == 0) m.wait = m.ranks_per_core > 1 ? m.ranks_per_core * core_switch : 0;
 }
 
@@ -168,7 +168,7 @@ const algorithm* select(const shape& s, const options& o, bool reused, std::size
 
 namespace {
 
-// Of what says how the exchange is done, what is the same on all ranks.
+// The options of the exchange's algorithm that are the same on all ranks.
 template <class Value>
 void add_option(fingerprint& key, const option_row& row, const Value& value) {
   if constexpr (!std::is_floating_point_v<Value>)

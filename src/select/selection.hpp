@@ -32,7 +32,7 @@ struct measured_point {
   seconds high = 0;
 };
 
-/// One measured time of one way of a sparse exchange.
+/// One measured time of one algorithm of a sparse exchange.
 struct measured_sparse_point {
   std::string algorithm;  ///< of src/algorithms/sparse/sparse.def
   int ranks = 1;
@@ -41,7 +41,7 @@ struct measured_sparse_point {
   seconds time = 0;
 };
 
-/// The algorithm for some calls, whatever the model says. Only what is given narrows a rule.
+/// The algorithm for some calls, whatever the model predicts. Only the given members narrow a rule.
 struct rule {
   std::string algorithm;
   std::optional<exchange::form> kind{};
@@ -55,10 +55,10 @@ struct rule {
   std::string site{};
 };
 
-/// Median errors above this are a poor fit: predictions say little then.
+/// Median errors above this are a poor fit: predictions mean little then.
 inline constexpr double poor_fit = 0.25;
 
-/// How far a fitted model is from the messages that it was fitted to: relative errors of their times.
+/// The distance of a fitted model from the messages that it was fitted to: relative errors of their times.
 struct fit_quality {
   model_kind kind = model_kind::loggp;
   int level = 0;  ///< 0 within a node, 1 between nodes
@@ -66,7 +66,7 @@ struct fit_quality {
   double p90 = 0;
 };
 
-/// What is known of a machine: a model of its parts, and whole exchanges that were measured on it.
+/// The knowledge of a machine: a model of its parts, and whole exchanges that were measured on it.
 struct profile {
   machine_model model = machine_model::built_in();
   std::vector<measured_point> points;
@@ -76,10 +76,10 @@ struct profile {
   std::vector<measured_sparse_point> sparse{};
 };
 
-/// Tells the model that `on_node` ranks share `cores` cores, and, unless it was measured, what waiting costs then.
+/// Sets in the model that `on_node` ranks share `cores` cores, and, unless it was measured, the cost of waiting then.
 void share_cores(machine_model& m, int on_node, int cores) noexcept;
 
-/// How uneven blocks are: 0 all alike, 1 largest below 4 times the mean, 2 more (sparse, or a few large blocks).
+/// How uneven blocks are: 0 all equal, 1 largest below 4 times the mean, 2 more (sparse, or a few large blocks).
 int skew_of(const shape& s) noexcept;
 
 /// The step of a blocking call has carried the small blocks of `a`.
@@ -94,7 +94,7 @@ seconds predict(const algorithm& a, const shape& s, const options& o, bool reuse
 struct candidate {
   const algorithm* what = nullptr;
   bool supported = false;
-  std::size_t memory = 0;  ///< extra bytes that it would take
+  std::size_t memory = 0;  ///< scratch bytes of the algorithm
   seconds time = 0;        ///< by which it is compared
   bool measured = false;   ///< the time is from measured points
   seconds predicted = 0;   ///< by the closed formulas, measured or not
@@ -123,16 +123,16 @@ class calls_from {
   std::span<const int> before_;
 };
 
-/// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null where there is none. A
-/// plan that the MPI library is to complete gets none that it cannot.
+/// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null if there is none. A
+/// plan that the MPI library must complete gets none that it cannot.
 const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
 
-/// What a rule says; else the best of the candidates that take at most `limit` bytes; ties go by the order of the list.
-/// Null when none serves. When all that serve need more, the one that needs least.
+/// A rule's algorithm; else the best of the candidates that need at most `limit` bytes; ties go by the order of the
+/// list. Null when none serves. When all that serve need more, the one that needs least.
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
 
-/// What a choice is remembered by: the shape with its sizes to a quarter of an octave, the options that costs depend
-/// on, and the limit.
+/// The key by which a choice is remembered: the shape with its sizes to a quarter of an octave, the options that costs
+/// depend on, and the limit.
 std::uint64_t choice_key(const shape& s, const options& o, bool reused, std::size_t limit);
 
 }  // namespace taquin::detail

@@ -38,7 +38,7 @@ const sparse_algorithm* fastest_sparse(const profile& p, const sparse_shape& s) 
   return fastest;
 }
 
-// Rank 0 tells, where processors compute logarithms differently.
+// Rank 0 broadcasts its choice, where cores compute logarithms differently.
 const sparse_algorithm* measured_sparse(mpi::communicator& comm, const sparse_shape& s) {
   const chooser& choices = chooser::of(comm);
   const sparse_algorithm* mine = fastest_sparse(choices.known(), s);

@@ -1,4 +1,4 @@
-// Which way of sparse exchanges, by what `taquin tune` has measured.
+// The algorithm of sparse exchanges, by the measurements of `taquin tune`.
 #pragma once
 
 #include "algorithms/sparse/algorithm.hpp"
