@@ -10,13 +10,13 @@
 /* In mpi_f08 a handle is a struct of one INTEGER, in mpi it is the INTEGER: both arrive as its address. */
 typedef const MPI_Fint *handle;
 
-/* What Fortran's MPI module calls MPI_IN_PLACE and MPI_BOTTOM are variables: their addresses come with each call. */
+/* MPI_IN_PLACE and MPI_BOTTOM of Fortran's MPI module are variables: their addresses come with each call. */
 struct sentinels {
   const void *in_place;
   const void *bottom;
 };
 
-/* 1 when the elements lie in a row. The last extent of an assumed-size array is -1. */
+/* 1 when the elements are contiguous. The last extent of an assumed-size array is -1. */
 static int contiguous(const CFI_cdesc_t *d) {
   CFI_index_t row = (CFI_index_t)d->elem_len;
   int i, empty = 0;

@@ -101,8 +101,8 @@ class pair_meter {
     return PMPI_Wtime() - begin;
   }
 
-  // Saturation: a train of messages and one answer. What each further message adds is the gap: the latency and the
-  // answer are in any train.
+  // Saturation: a train of messages and one answer. Each further message adds the gap: the latency and the answer are
+  // in any train.
   seconds saturate(int length) {
     std::array<MPI_Request, most_in_train> all;
     const std::span requests(all.data(), as_size(length));
@@ -123,7 +123,7 @@ class pair_meter {
     return PMPI_Wtime() - begin;
   }
 
-  // The sender's part: the call, and its completion after work that is longer than the message's travel.
+  // The sender's part: the call, and its completion after work that is longer than the message's latency.
   seconds time_send(seconds delay) {
     if (!first_) {
       receive();
@@ -192,7 +192,7 @@ std::vector<message_sample> measure_pair(MPI_Comm comm, int rank, int other, cou
   return samples;
 }
 
-/// Copies, or gathers of runs with holes between them: per run, from cold and warm sizes alike.
+/// Copies, or gathers of runs with gaps between them: per run, from cold and warm sizes equally.
 local_cost measure_local(bool strided) {
   std::vector<count_t> bytes;
   std::vector<seconds> times;

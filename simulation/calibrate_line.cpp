@@ -20,8 +20,8 @@ constexpr int lines = 64;
 constexpr int steps = 50;
 constexpr int batches = 21;
 
-/// Steps of two ranks in which each writes `n` lines, which the other one reads when it has seen the step begin.
-/// Seconds of a step, the median of several batches.
+/// Steps of two ranks in which each writes `n` lines, which the other one reads after it has seen the start of the
+/// step. Seconds of a step, the median of several batches.
 seconds time_steps(channel& c, std::size_t n) {
   using word = std::atomic<std::uint64_t>;
   const int other = 1 - c.rank();

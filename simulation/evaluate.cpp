@@ -37,7 +37,7 @@ struct arrival {
   seconds receiver = 0;
 };
 
-/// A message that is posted: when it can be completed, and what that takes.
+/// A message that is posted: when it can be completed, and the cost of that.
 struct completion {
   seconds ready = 0;
   std::uint32_t message = 0;
@@ -55,7 +55,7 @@ struct rank_state {
   walk way;
   std::size_t node = 0;
   std::size_t arrivals = 0;
-  seconds cpu = 0;                   // processor free from here
+  seconds cpu = 0;                   // core free from here
   earliest_first<completion> ready;  // completions that are known
   port_set ports;                    // within the node
 };
@@ -175,7 +175,7 @@ class evaluation {
     return (from * ranks_.size() + to) * 256 + lane;
   }
 
-  // A message and its receive meet, whichever comes first; true when the other one was there already.
+  // A message and its receive match, whichever is first; true when the other one was there already.
   template <class Mine, class Other>
   bool meet(std::size_t key, std::vector<Mine> channel::*mine, const Mine& what, std::vector<Other> channel::*theirs,
             Other& other) {
@@ -191,7 +191,7 @@ class evaluation {
     return true;
   }
 
-  // Processor time of gathering or scattering a message of several runs.
+  // Core time of gathering or scattering a message of several runs.
   seconds pack_time(std::size_t rank, const message& m) const {
     const schedule& s = *ranks_[rank];
     if (m.regions == 1 && s.regions[m.first_region].repeat == 1) return 0;
@@ -229,7 +229,7 @@ class evaluation {
                   .bytes = bytes});
   }
 
-  // The first byte is there; the receiver's port takes the rest.
+  // The first byte is there; the receiver's port transfers the rest.
   void arrive(const event& e) {
     rank_state& st = states_[e.rank];
     const arrival a{take_port(ports_for(e.rank, e.from).in, e.time, e.cost), e.cost.receiver};

@@ -25,10 +25,10 @@ struct transfer {
 /// posts further ones as messages complete, in the order of completion. A round that waits for the node's ranks begins
 /// when the last of them has arrived. `node_of` has each rank's node; empty: all are on one.
 ///
-/// The network: a message takes the sender's processor, then a port of the sender, travels, takes a port of the
-/// receiver (the first byte may overlap the sender's last), then the receiver's processor. Within a node each rank has
-/// `model.ports` ports each way; between nodes each node has as many each way, which its ranks share. A port that has
-/// begun to pass a message is free for the next one after the message's gap. The closed formulas assume the same.
+/// The network: a message occupies the sender's core, then a port of the sender, the network, a port of the receiver
+/// (the first byte may overlap the sender's last), then the receiver's core. Within a node each rank has `model.ports`
+/// ports each way; between nodes each node has as many each way, which its ranks share. A port that has started to pass
+/// a message is free for the next one after the message's gap. The closed formulas assume the same.
 ///
 /// O(m log m) for m messages. Throws simulated_error on a deadlock.
 /// `seen` is called with every message, by the time of its first byte's arrival.

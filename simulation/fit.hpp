@@ -8,7 +8,7 @@
 
 namespace taquin::detail {
 
-/// What was measured for messages of one size: medians, in seconds.
+/// The measurements of messages of one size: medians, in seconds.
 struct message_sample {
   count_t bytes = 0;
   seconds one_way = 0;           ///< half a round trip
@@ -37,8 +37,8 @@ std::size_t raised_gaps(std::span<const message_sample> samples) noexcept;
 /// Half the 95% interval of the median of values, relative to it, by order statistics; 0 of fewer than 6.
 double uncertainty_of(std::vector<seconds> values);
 
-/// How far a model is from the samples' one-way times: relative errors, their median and 90th percentile. They mean
-/// something for samples that the model was not fitted to.
+/// The distance of a model from the samples' one-way times: relative errors, their median and 90th percentile. They
+/// mean something for samples that the model was not fitted to.
 struct fit_error {
   double median = 0;
   double p90 = 0;

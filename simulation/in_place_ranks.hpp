@@ -20,7 +20,7 @@
 
 namespace taquin::detail {
 
-/// One rank of a run of in_place. Units have their `size` data bytes first and then, up to `extent`, a hole.
+/// One rank of a run of in_place. Units have their `size` data bytes first and then, up to `extent`, a gap.
 struct in_place_rank {
   using machine = in_place_machine;
   std::span<const peer_block> out;  ///< in order of peer
@@ -40,7 +40,7 @@ struct phase_rank {
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
 };
 
-/// What one rank did.
+/// The work of one rank.
 struct in_place_counts : simulated_counts {
   std::uint64_t units_copied = 0;
 };

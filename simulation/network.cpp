@@ -174,7 +174,7 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
   const std::uint64_t before = actions_;
   p.quiet_ = quiet;
   if (p.gives_way()) {
-    // its turn has come
+    // its turn is now
   } else if (p.withdraws_ >= 0) {
     p.try_withdraw(p.withdraws_);
   } else if (p.swaps_ >= 0) {
@@ -204,13 +204,13 @@ void simulated_network::at_random() {
     ready.clear();
     for (std::size_t r = 0; r < ports_.size(); ++r)
       if (ports_[r]->ready() || (ports_[r]->can_be_quiet() && random_() % 256 == 0)) ready.push_back(r);
-    // Half of the time something is delivered first, so that ranks find several events at once.
+    // Half of the time a message is delivered first, so that ranks find several events together.
     if ((ready.empty() || random_() % 2 == 0) && deliver_one()) continue;
     if (!ready.empty()) {
       const std::size_t r = ready[random_() % ready.size()];
       go_on(r, !ports_[r]->ready());
     } else if (!collect_if_joined()) {
-      // Nothing is in flight: ranks do what they have deferred. Twice in a row without an effect is a deadlock.
+      // Nothing is in flight: ranks do their deferred actions. Twice consecutively without an effect is a deadlock.
       if (quiet_since == actions_ + 1) throw simulated_error("all ranks wait and nothing is on its way");
       quiet_since = actions_ + 1;
       for (std::size_t r = 0; r < ports_.size(); ++r)

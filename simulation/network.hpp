@@ -27,7 +27,7 @@ enum class simulated_order : std::uint8_t {
   rounds   ///< all ranks receive and answer all that has arrived, at the same time: for counting rounds
 };
 
-/// What one rank did.
+/// The work of one rank.
 struct simulated_counts {
   std::uint64_t rounds = 0;    ///< the last in which it did anything
   std::uint64_t messages = 0;  ///< sent: control messages, transfers to others
@@ -52,18 +52,18 @@ class simulated_network {
  public:
   explicit simulated_network(std::uint64_t seed, simulated_order order = simulated_order::random)
       : order_(order), random_(seed) {}
-  /// The next rank's port. Receivers fetch from ranks of the same node where they can.
+  /// The next rank's port. Receivers fetch from ranks of the same node if they can.
   simulated_port& add(store& units, const port_limits& limits, std::optional<int> node = {});
-  /// Runs the tasks, one per port, to their ends. Throws what a task throws, and simulated_error on a deadlock, when
+  /// Runs the tasks, one per port, to their ends. Throws a task's exception, and simulated_error on a deadlock, when
   /// messages are left over, or when a rank exceeds its port's limits.
   void run(std::span<task> tasks);
 
   [[nodiscard]] const simulated_counts& counts(std::size_t rank) const;
   /// Called with every move, in their order.
   void trace(std::function<void(const simulated_move&)> seen) { trace_ = std::move(seen); }
-  /// Called whenever a rank's task begins to send, post, receive, fetch or read. The task throws what it throws.
+  /// Called whenever a rank's task starts to send, post, receive, fetch or read. The task throws its exception.
   void watch_calls(std::function<void()> seen) { called_ = std::move(seen); }
-  /// Called whenever a rank has done something, before the next event.
+  /// Called after each action of a rank, before the next event.
   void watch(std::function<void()> seen) { seen_ = std::move(seen); }
 
  private:
@@ -80,14 +80,14 @@ class simulated_network {
   };
   struct posted {
     std::vector<word> words;
-    bool known = false;  // the sender is told when it is taken
+    bool known = false;  // the sender gets an event when it is received
   };
   struct fetching {
     count_t offset = 0;
     unit_run into{};
     std::uint32_t id = 0;
   };
-  struct swap {  // of what two ranks offer each other
+  struct swap {  // of the data that two ranks offer each other
     count_t at = 0;
     count_t length = 0;
   };
@@ -99,7 +99,7 @@ class simulated_network {
     unit_run offered{};
     bool withdrawn = false;
     count_t back = 0;
-    std::deque<swap> swaps;  // begun; between the lower rank and the higher
+    std::deque<swap> swaps;  // started; between the lower rank and the higher
     count_t begun = 0;
     count_t swapped = 0;
     std::size_t matched = 0;  // sends that have a receive

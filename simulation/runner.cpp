@@ -31,7 +31,7 @@ void for_each_run(const region& r, const element& e, std::byte* base, F f) {
 constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
 
 // A message that waits for its counterpart. Objects and the memory of their data are reused: there are as many as
-// messages wait at once.
+// messages wait at a time.
 struct pending {
   int rank = 0;
   std::uint32_t index = 0;        // into its schedule's messages

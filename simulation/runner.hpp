@@ -14,7 +14,7 @@
 namespace taquin::detail {
 
 /// One rank of a simulated run: its schedule and its two user buffers. Elements have their `size` data bytes first and
-/// then, up to `extent`, a hole.
+/// then, up to `extent`, a gap.
 struct simulated_rank {
   const schedule* plan = nullptr;
   std::byte* send = nullptr;
@@ -24,7 +24,7 @@ struct simulated_rank {
 
 /// How messages behave. A correct schedule gives the same result with both.
 enum class delivery : std::uint8_t {
-  eager,      ///< a send is complete at once and its data are those of the moment of posting; copies come first
+  eager,      ///< a send is complete immediately and its data are those of the moment of posting; copies come first
   rendezvous  ///< a send completes with its receive and its data are read then; copies come last
 };
 

@@ -1,11 +1,11 @@
-// Sparse exchanges as programs write them by hand on the MPI library, as harness/sparse_ways.cpp has them.
+// Hand-written sparse exchanges of programs on the MPI library, as harness/sparse_ways.cpp has them.
 #include "simulation/sparse_drawing.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-constexpr int least_for_bruck = 16;  // ranks; fewer exchange their counts all at once
+constexpr int least_for_bruck = 16;  // ranks; fewer exchange their counts in one round
 
 void send_blocks(sparse_drawing& d) {
   d.each_block([&](int from, const sparse_block& b) { d.send(from, b.to, b.bytes, {{from, b.to}}); });
@@ -47,7 +47,7 @@ void add_counts_exchanged_moves(const sparse_pattern& x, sparse_moves& to) {
   sparse_drawing d(x, to);
   exchange_counts(d);
   d.stage(sparse_moves::move);
-  // A message goes between any two ranks, those that have nothing for each other included.
+  // A message goes between any two ranks, those without data for each other included.
   for (int from = 0; from < x.ranks(); ++from) {
     const auto& mine = x.blocks[as_size(from)];
     auto next = mine.begin();

@@ -46,7 +46,7 @@ void sparse_drawing::disseminate(count_t bytes, int radix) {
   }
 }
 
-// Halves of what is told of all ranks go on in each round.
+// Each round forwards half of the values of all ranks.
 void sparse_drawing::reduce_counts() {
   count_t bytes = static_cast<count_t>(p_) * 4;
   for (int w = 1; w < p_; w *= 2) {

@@ -1,5 +1,5 @@
-// The pen that the moves of sparse exchanges are drawn with: messages, copies and meetings, and what several ways have
-// in common.
+// The pen that the moves of sparse exchanges are drawn with: messages, copies and synchronizations, and the common
+// parts of several algorithms.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace taquin::detail {
 class sparse_drawing {
  public:
   using block_list = whole_moves::block_list;
-  /// Of a block in a step among nodes: what it takes there, and whether that is its data.
+  /// Of a block in a step among nodes: its bytes there, and whether those are its data.
   struct in_step {
     count_t bytes = 0;
     bool data = false;
@@ -47,27 +47,27 @@ class sparse_drawing {
     name_round();
     to_.all.copy(round_, {rank, bytes, from, to});
   }
-  /// What follows belongs to this stage of the call.
+  /// The moves that follow belong to this stage of the call.
   void stage(std::string_view name) noexcept { stage_ = name; }
   void next() noexcept { ++round_; }
-  /// The same where senders of the round go on when all that they sent has been taken.
+  /// The same if senders of the round continue after all of their messages were received.
   void next_when_taken();
   /// The next round begins when the ranks of each node have ended this one.
   void meet();
 
-  /// Each rank tells all others, by way of them.
+  /// Each rank sends to all others, through other ranks.
   void disseminate(count_t bytes, int radix);
   /// Counts of 4 bytes, one for each rank, are added up; each rank gets its own.
   void reduce_counts();
   /// A step among nodes: one message for each pair of nodes and direction. `carried(rank, block)` beside records.
   void step_among_nodes(const std::function<in_step(int, const sparse_block&)>& carried);
-  /// The agreement of a call that does not go the short way.
+  /// The agreement of a call that does not take the fast path.
   void agree();
-  /// Notices of all blocks by way of other ranks, digits of this radix (router.hpp).
+  /// Notices of all blocks through other ranks, digits of this radix (router.hpp).
   void route(int radix);
-  /// Data of more than `carried` bytes are asked for.
+  /// Data of more than `carried` bytes are requested.
   void asked_for(count_t carried);
-  /// What a rank has for itself.
+  /// A rank's data for itself.
   void own();
 
  private:
@@ -85,7 +85,7 @@ class sparse_drawing {
 /// Whether the ranks' nodes can take steps among each other (node/internode.hpp).
 bool step_suits(const sparse_pattern& x) noexcept;
 
-/// Data that travel with their notices, of messages of the greatest length: bytes of a block at most.
+/// Data that are sent with their notices, of messages of the greatest length: bytes of a block at most.
 inline constexpr count_t most_with_notice = sparse_algorithm::most_message / 4;
 
 }  // namespace taquin::detail

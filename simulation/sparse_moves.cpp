@@ -46,7 +46,7 @@ refusal moves<node_step_way>(sparse_drawing& d) {
   return std::nullopt;
 }
 
-// Small blocks travel in the step; the others follow, by requests where they are many.
+// Small blocks are in the step; the others follow, by requests if they are many.
 template <>
 refusal moves<between_nodes_way>(sparse_drawing& d) {
   const sparse_pattern& x = d.pattern();

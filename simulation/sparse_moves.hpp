@@ -46,7 +46,7 @@ struct sparse_moves {
 
   whole_moves all;
   std::vector<bool> meets;               ///< before the round the ranks of each node wait for each other; shorter: not
-  std::vector<bool> taken;               ///< senders of the round go on when all has been taken; shorter: not
+  std::vector<bool> taken;               ///< senders of the round continue when all has been received; shorter: not
   std::vector<std::string_view> stages;  ///< of each round
 
   [[nodiscard]] bool meets_at(std::size_t round) const noexcept { return round < meets.size() && meets[round]; }
@@ -60,15 +60,15 @@ struct sparse_moves {
 /// too_many_messages. Returns why the algorithm does not serve the pattern, if it does not.
 std::optional<std::string> add_sparse_moves(const sparse_algorithm& a, const sparse_pattern& x, sparse_moves& to);
 
-/// The same of the ways by hand. What the MPI library does is taken for granted: reductions as above; a barrier that
-/// does not block as a dissemination; counts all at once, or as a Bruck exchange from 16 ranks on; an alltoallv with a
+/// The same of the hand-written algorithms, with assumptions about the MPI library: reductions as above; a nonblocking
+/// barrier as a dissemination; counts in one round, or as a Bruck exchange from 16 ranks on; an alltoallv with a
 /// message between any two ranks, as Open MPI has it.
 void add_nbx_moves(const sparse_pattern& x, sparse_moves& to);
 void add_counts_reduced_moves(const sparse_pattern& x, sparse_moves& to);
 void add_counts_exchanged_moves(const sparse_pattern& x, sparse_moves& to);
 
 /// The moves as schedules of each rank, to be evaluated: a rank is in a round when it has ended the one before, and
-/// where the ranks of a node meet, when all of them have. They cannot be run: nothing says where data lie.
+/// where the ranks of a node synchronize, when all of them have. They cannot be run: they have no places of data.
 std::vector<schedule> schedules_of(const sparse_moves& m, int ranks);
 
 }  // namespace taquin::detail

@@ -1,4 +1,4 @@
-// Notices by way of other ranks: the routers of all ranks are run in one process.
+// Notices through other ranks: the routers of all ranks are run in one process.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -14,7 +14,7 @@ namespace taquin::detail {
 
 namespace {
 
-// One rank's notices and what it does with them, as routers of all ranks have it.
+// One rank's notices and its actions on them, as routers of all ranks have it.
 struct routing_rank {
   std::vector<int> to;
   std::vector<count_t> counts;

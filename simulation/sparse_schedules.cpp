@@ -5,7 +5,7 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr count_t receipt = 1;  // bytes of what tells a sender that its message has been taken
+constexpr count_t receipt = 1;  // bytes of the acknowledgement of a message to its sender
 
 region bytes_at(count_t n, place where) noexcept { return {.count = n, .where = where}; }
 

@@ -86,8 +86,8 @@ class too_many_messages : public std::length_error {
 };
 
 /// Rounds of all ranks. A rank may be in the next round while another is still in this one: a round is the k-th of
-/// each, including rounds that are empty on some ranks. A message is in the round in which both its ranks have come to
-/// it.
+/// each, including rounds that are empty on some ranks. A message is in the round in which both its ranks have arrived
+/// at it.
 class whole_moves {
  public:
   static constexpr std::size_t most_messages = 200000;
@@ -97,7 +97,7 @@ class whole_moves {
     int from = 0;
     int to = 0;
     count_t bytes = 0;
-    block_list blocks = {};  ///< what it carries, where that is traced
+    block_list blocks = {};  ///< the blocks in it, where that is traced
   };
   struct copied {
     int rank = 0;
@@ -128,7 +128,7 @@ class whole_moves {
   std::size_t scratch_bytes = 0;     ///< the most of any rank's schedule
   bool through_memory = false;       ///< blocks pass through memory that the ranks share, without messages
   std::string drawn_as;              ///< the use that is drawn, where uses differ
-  std::string note;                  ///< what is not known, or is assumed
+  std::string note;                  ///< the unknown or assumed facts
 
  private:
   std::size_t messages_ = 0;

@@ -54,8 +54,8 @@ class scratch_use {
   std::vector<count_t> after_;
 };
 
-// When each rank comes to each of its messages, if every message takes one round and ends when both ranks have come to
-// it. A round begins no earlier than its number among all that the rank has, empty ones included.
+// When each rank arrives at each of its messages, if every message takes one round and ends when both ranks have
+// arrived at it. A round begins no earlier than its number among all that the rank has, empty ones included.
 class pace {
  public:
   explicit pace(const std::vector<schedule>& all) : all_(all), ranks_(all.size()) {
@@ -82,7 +82,7 @@ class pace {
  private:
   struct one {
     std::vector<std::size_t> come;          // to each message
-    std::vector<const std::size_t*> peers;  // when the other rank comes to it
+    std::vector<const std::size_t*> peers;  // when the other rank arrives at it
     std::vector<std::size_t> begins, ends;  // of rounds
   };
 

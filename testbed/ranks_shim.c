@@ -1,8 +1,8 @@
-/* Preloaded into ranks that share few processors, where each would spin for messages of the others.
- * 1. A poll of the network that finds nothing gives the processor away.
+/* Preloaded into oversubscribed ranks, where each would spin for messages of the others.
+ * 1. A poll of the network that finds nothing yields the core.
  * 2. Debian's MPICH 4.0.2 over UCX can hang in MPI_Finalize: ranks wait in a barrier of the launcher, making no
  *    progress, for which others still wait in order to disconnect (pmodels/mpich, pull request 6596). Here all ranks
- *    meet before, and nobody waits for a disconnection. */
+ *    synchronize before, and no rank waits for a disconnection. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
-"""The adapters of taquin beside what their packages do today: peak memory and time of a rank, medians of runs in turn.
+"""The adapters of taquin beside what their packages do today: peak memory and time of a rank, medians of interleaved runs.
 
     mpirun -n 4 python3 bench/adapters/run.py --mib 64 --reps 5
 
 mpi4py-fft   Transfer.forward and .backward, beside adapters.transfer_in_place there and back
-caput        a way by hand to do what MPIArray.redistribute does: parts packed, Alltoallv, parts unpacked
-httomo       a way by hand to do what alltoall_ring does: parts go around a ring into an array for the result
+caput        hand-written, like MPIArray.redistribute: parts packed, Alltoallv, parts unpacked
+httomo       hand-written, like alltoall_ring: parts go around a ring into an array for the result
 
 Peak: the process's high-water mark above what it had before the array was made, as a multiple of the array. --most: fails
 where it is more than that with taquin. --uneven: along each axis one index more than the ranks divide.
@@ -42,7 +42,7 @@ def slab(shape, axis):
 
 
 def fill(block):
-    """Plane by plane, so that nothing else takes memory."""
+    """Plane by plane, so that no other memory is used."""
     plane = np.arange(block[0].size).reshape(block[0].shape) % 251
     for i in range(len(block)):
         block[i] = plane

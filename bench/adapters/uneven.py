@@ -6,7 +6,7 @@ even, uneven   redistribute_nd in place, of as many indices as ranks divide, and
 back           the same in the other direction
 Alltoallv      the uneven one by mpi4py: parts packed, Alltoallv into a second array
 
-Milliseconds of the slowest rank, medians of runs in turn; single, double and complex numbers.
+Milliseconds of the slowest rank, medians of interleaved runs; single, double and complex numbers.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 // Programs whose best remedy is known, for bench/advice/run: advice_program KIND [CALLS].
-//   imbalance  the last rank comes 2 ms late to every call
+//   imbalance the last rank enters every call 2 ms late
 //   balanced   the same work, of all ranks
 //   exchange   4 KiB for each other rank, nothing else
 //   small      16 bytes for each other rank, nothing else

@@ -118,7 +118,7 @@ void exchanges(bool persistent, int repetitions) {
   }
 }
 
-// Making and freeing what a plan needs, as one rank of many does it, with nothing sent.
+// Making and freeing the objects of a plan, as one rank of many does it, with nothing sent.
 void creation(int repetitions) {
   for (const int ranks : {36, 80})
     for (const int ints : {1, 1000}) {

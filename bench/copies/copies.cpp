@@ -1,5 +1,5 @@
-// What it costs where the target of a copy is little after its source within a page: MPI_Alltoall by the MPI library
-// and by taquin in turn, from buffers that begin at a page into ones that begin some bytes after one.
+// The cost of a copy whose target is little after its source within a page: MPI_Alltoall by the MPI library and by
+// taquin, interleaved, from buffers that begin at a page into ones that begin some bytes after one.
 //   mpirun -n 2 bench_copies
 #include <fmt/format.h>
 #include <mpi.h>

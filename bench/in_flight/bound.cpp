@@ -1,5 +1,5 @@
-// What the bound on messages in flight costs: the same exchange with the usual bound, with the same bound given as an
-// option, and without a bound, in turn. Without a bound twice, which tells how much of a ratio is noise.
+// The cost of the bound on messages in flight: the same exchange with the usual bound, with the same bound given as an
+// option, and without a bound, interleaved. Without a bound twice, which shows how much of a ratio is noise.
 //   mpirun -n 8 bench_in_flight_bound
 #include <fmt/format.h>
 #include <mpi.h>
@@ -90,7 +90,7 @@ class block_traffic {
   redistribution moving_;
 };
 
-/// What all subjects of a row have: where data lie must not decide.
+/// The buffers that all subjects of a row share: their location must not decide.
 struct row {
   std::string kind;
   int bytes = 0;
@@ -110,7 +110,7 @@ subject make(row& r, const settings& s, int bound) {
   o.stats = stats.get();
   const auto used = [=] { return std::string(stats->algorithm); };
   if (r.kind == "plan") {
-    o.progress = progress_by::calls;  // the bound is for these: nobody would post the rest of others
+    o.progress = progress_by::calls;  // the bound is for these: the rest of others would never be posted
     const auto made = std::make_shared<plan>(r.data.separate(), o);
     return {[=] { made->run(); }, used};
   }
@@ -118,7 +118,7 @@ subject make(row& r, const settings& s, int bound) {
   return {[=] { run(x, o); }, used};
 }
 
-// Of one call, the slowest rank's, of so many in a row.
+// Of one call, the slowest rank's, of so many consecutive ones.
 double seconds_of(const subject& one, int calls) {
   TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
   const double begin = MPI_Wtime();
@@ -135,7 +135,7 @@ void print_ratio(const std::vector<double>& times, const std::vector<double>& ot
   fmt::print("  {:.3f} [{:.3f}, {:.3f}]", of.median, of.ci95.low, of.ci95.high);
 }
 
-// Subjects that are made anew in each of these, in another order: what they have made for themselves lies elsewhere.
+// Subjects that are made again in each of these, in another order: their memory lies elsewhere.
 constexpr std::size_t rounds = 2 * bounds.size();
 
 void measure(const settings& s, const std::string& kind, int bytes, int rank, int ranks) {

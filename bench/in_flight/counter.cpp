@@ -38,7 +38,7 @@ std::string_view wanted;  // empty: all
 bool counting() { return s.all != nullptr && s.all->counting.load() != 0; }
 bool counts_now(int tag, MPI_Comm c) {
   if (!counting()) return false;
-  const std::string_view origin = origin_of(tag, c);  // also where all are wanted: it learns the tag
+  const std::string_view origin = origin_of(tag, c);  // also if all are counted: it needs the tag
   return wanted.empty() || origin == wanted;
 }
 

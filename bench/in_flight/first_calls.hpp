@@ -1,4 +1,4 @@
-// What taquin's first call on a communicator makes the MPI library send.
+// The messages that taquin's first call on a communicator makes the MPI library send.
 #pragma once
 
 #include <unistd.h>
@@ -18,9 +18,9 @@ struct settings {
 
 inline void be_late(const settings& s) { usleep(static_cast<unsigned>(s.late) * 1000U); }
 
-/// Prints the most messages that are at a rank which has not asked for them, in each of the first calls on a
-/// communicator, by what they belong to; then those of each function of the MPI library's by itself, called by this
-/// program on a communicator that taquin does not know. Rank 0 comes late. False where a result is wrong, on all ranks.
+/// Prints the most unexpected messages at a rank, in each of the first calls on a communicator, by their origin; then
+/// those of each function of the MPI library's by itself, called by this program on a communicator that taquin does not
+/// know. Rank 0 is late. False if a result is wrong, on all ranks.
 bool first_calls(const settings& s, int rank, int ranks);
 
 }  // namespace taquin::in_flight

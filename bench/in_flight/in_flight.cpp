@@ -1,6 +1,6 @@
-// Messages that come to a rank before it asks for them, and their bytes: the most at any rank, in many calls during
-// which rank 0 comes late. With the MPI library's alltoallv and with taquin's, without shared memory. mpirun -n 16
-// bench_in_flight
+// Unexpected messages, which arrive at a rank before it posts their receive, and their bytes: the most at any rank, in
+// many calls for which rank 0 is late. With the MPI library's alltoallv and with taquin's, without shared memory.
+// mpirun -n 16 bench_in_flight
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -116,7 +116,7 @@ int work(const settings& o, int rank, int ranks) {
 }  // namespace taquin::in_flight
 
 int main(int argc, char** argv) {
-  CLI::App app("messages that come to a rank before it asks for them");
+  CLI::App app("unexpected messages, which arrive before their receive is posted");
   taquin::in_flight::settings s;
   app.add_option("--calls", s.calls, "of each kind")->check(CLI::Range(6, 400));
   app.add_option("--late", s.late, "milliseconds that rank 0 comes late, twice");

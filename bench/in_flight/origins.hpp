@@ -18,7 +18,7 @@ inline constexpr std::array functions{
     std::string_view("MPI_Iallgather"),  std::string_view("MPI_Iallreduce"),        std::string_view("MPI_Ibarrier"),
     std::string_view("MPI_Ibcast"),      std::string_view("MPI_Alltoallv"),         std::string_view("MPI_Ialltoallv")};
 
-/// Of a message that is sent or asked for now. The MPI library's own have negative tags: each collective has one of its
+/// Of a message that is sent or received now. The MPI library's own have negative tags: each collective has one of its
 /// own, so that a message of a later round is known as well. Empty: of another function.
 std::string_view origin_of(int tag, MPI_Comm comm);
 

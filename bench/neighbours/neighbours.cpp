@@ -1,6 +1,6 @@
 // Exchanges among the neighbours of a ring of distances 1, 2, …: through slots in the memory of one node, or between
-// nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, in turn. With --started by slots on several nodes, too,
-// and by MPI_Ineighbor_alltoallv.
+// nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, interleaved. With --started by slots on several nodes,
+// too, and by MPI_Ineighbor_alltoallv.
 // mpirun -n 8 bench_neighbours [--started] [--neighbours 4] [--reps 30] [--calls 100]
 #include "harness/neighbours.hpp"
 
@@ -25,7 +25,7 @@ namespace taquin::harness {
 
 namespace {
 
-// Calls behind each other after a barrier: the mean of the slowest rank.
+// Back-to-back calls after a barrier: the mean of the slowest rank.
 double once(int calls, const std::function<void()>& call) {
   TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
   const double begin = MPI_Wtime();

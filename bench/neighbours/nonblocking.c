@@ -10,7 +10,7 @@ enum { calls = 100, warm = 100, most_repetitions = 1000, most_bytes = 65536, mos
 static char *send, *recv;
 static int ranks, counts[most_ranks], places[most_ranks];
 
-/* Calls behind each other after a barrier: the mean of the slowest rank. */
+/* Back-to-back calls after a barrier: the mean of the slowest rank. */
 static double once(int form, int bytes, int n) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();

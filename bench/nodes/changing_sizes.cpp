@@ -16,7 +16,7 @@ namespace {
 constexpr int calls = 1000;
 constexpr int small_block = 64;
 constexpr int large_block = 16384;
-constexpr int mean_run = 40;  // calls of one size in a row, on average
+constexpr int mean_run = 40;  // consecutive calls of one size, on average
 
 // `algorithm` empty: the MPI library's own call.
 double seconds_of(std::string_view algorithm, unsigned program, MPI_Comm comm) {

@@ -1,7 +1,7 @@
 // Sparse exchanges by some ways, each timed and verified, for bench/sparse/scale. Simulated time is exact: nothing
 // has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the first
 // makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
-//   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, by hand as in
+//   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, hand-written as in
 //   harness/sparse_ways.cpp, or counts_by_taquin: an alltoall of counts and an alltoallv, both by taquin
 #include <mpi.h>
 
@@ -79,7 +79,7 @@ class all_senders {
 
 sparse_sent blocks_of(const workloads::workload& w, count_t bytes, int rank, int ranks) {
   sparse_sent sent;
-  // The workload says who sends to whom: its own size is so large that no rank's part is empty.
+  // The workload determines the pairs of ranks: its own size is so large that no rank's part is empty.
   const auto row = w.row({.ranks = ranks, .bytes = count_t{ranks} << 20U}, rank);
   for (int to = 0; to < ranks; ++to) {
     if (row[as_size(to)] == 0) continue;

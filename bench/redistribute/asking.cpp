@@ -1,5 +1,5 @@
-// How ranks find which blocks come to them: redistributions that wait, where they ask by a sparse exchange, beside the
-// same ones started and waited for, where they exchange counts and then places. In turn.
+// How ranks find their incoming blocks: redistributions that wait, in which they use a sparse exchange, beside the same
+// ones started and waited for, in which they exchange counts and then places. Interleaved.
 // mpirun -n 8 bench_asking [--peers 4] [--blocks 120] [--block-bytes 16384] [--seconds 5]
 #include <fmt/format.h>
 #include <mpi.h>
@@ -32,7 +32,7 @@ struct places {
   std::vector<int> ranks, indices;
 };
 
-// Block i of each rank goes to place i of one of the next `peers` ranks, in turn; 0: all places are dealt by chance.
+// Block i of each rank goes to place i of one of the next `peers` ranks, in turn; 0: all places are assigned at random.
 places places_of(const settings& s, int rank, int ranks) {
   places mine;
   if (s.peers > 0) {
@@ -100,7 +100,7 @@ int work(const settings& s, int rank, int ranks) {
 }  // namespace taquin::harness
 
 int main(int argc, char** argv) {
-  CLI::App app("redistributions that ask for their targets, beside those that are started");
+  CLI::App app("redistributions that find their targets by a sparse exchange, beside those that are started");
   taquin::harness::settings s;
   app.add_option("--peers", s.peers, "ranks that each rank sends to; 0: any")->check(CLI::NonNegativeNumber);
   app.add_option("--blocks", s.blocks, "of each rank")->check(CLI::PositiveNumber);

@@ -1,4 +1,4 @@
-// Elements to ranks: migrate with a memory limit, beside a program's own pack, MPI_Alltoallv and unpack. In turn.
+// Elements to ranks: migrate with a memory limit, beside a program's own pack, MPI_Alltoallv and unpack. Interleaved.
 // mpirun -n 4 bench_migrating [--elements 100000] [--element-bytes 56] [--memory 1%] [--seconds 5]
 #include <fmt/format.h>
 #include <mpi.h>

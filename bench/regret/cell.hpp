@@ -1,4 +1,4 @@
-// One call as a program may make it: what is measured, how it is written down, drawn at random and made simpler.
+// One call as a program may make it: its properties, their text form, random cells and simpler ones.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace taquin::regret {
 
-/// Its text is what --cell takes: "use=call form=alltoallv workload=random bytes=4096 …". What is left out keeps the
-/// values below, which are the simplest ones.
+/// Its text is the argument of --cell: "use=call form=alltoallv workload=random bytes=4096 …". Fields that are left out
+/// keep the values below, which are the simplest ones.
 struct cell {
   std::string use = "call";       ///< call, plan, overlap (a plan with work between start and wait), in_place, blocks
   std::string form = "alltoall";  ///< alltoall, alltoallv, alltoallw
   std::string workload = "uniform";  ///< of `taquin run`; of `taquin redistribute` for blocks
   count_t bytes = 1024;              ///< that a rank sends
   count_t memory = 0;                ///< limit in bytes; 0: none
-  std::string pace = "row";          ///< row: behind each other; barrier: each after a barrier
+  std::string pace = "row";          ///< row: back to back; barrier: each after a barrier
   int skew = 0;                      ///< microseconds: ranks arrive late by up to so many
   std::string types = "bytes";       ///< bytes; strided: a derived type, every other 8 bytes
   std::string buffers = "ordinary";  ///< ordinary; shared: taquin's; mpi: from MPI_Alloc_mem

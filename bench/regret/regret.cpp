@@ -1,5 +1,5 @@
-// The adversary: random calls, each timed in turn with the MPI library's own; the worst are measured again, made
-// simpler, and printed with the command that repeats them. `make regret` runs it for several numbers of ranks.
+// The adversary: random calls, each interleaved with the MPI library's own; the worst are measured again, made simpler,
+// and printed with the command that repeats them. `make regret` runs it for several numbers of ranks.
 //
 //   mpirun -n 4 bench_regret --cells 100 --seed 7 --json 4.json
 //   mpirun -n 4 bench_regret --cell "use=call form=alltoallw workload=empty bytes=1024"
@@ -153,7 +153,7 @@ int work(const arguments& a, int rank, int ranks) {
 
 int main(int argc, char** argv) {
 #ifdef __GLIBC__
-  // What is freed stays: giving it back to the system and asking again takes longer than a small call, at random.
+  // Freed memory stays: returning it to the system and allocating again takes longer than a small call, at random.
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
 #endif

@@ -29,7 +29,7 @@ class subject {
   virtual void fill(std::size_t k, bool native) = 0;
   /// Bytes of call k on this rank that are not what they must be.
   virtual count_t wrong(std::size_t k, bool native) = 0;
-  /// What all ranks know of call k. Null: not known.
+  /// The properties of call k that all ranks know. Null: not known.
   virtual const detail::shape* shape(std::size_t k) = 0;
 };
 

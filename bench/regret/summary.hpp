@@ -1,4 +1,4 @@
-// What records of the adversary say together: shares of cells, and the worst with the commands that repeat them.
+// The combined records of the adversary: shares of cells, and the worst with the commands that repeat them.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace taquin::regret {
 
-/// What a cell is counted with: calls (and plans), in_place, blocks; choice where rivals are named algorithms.
+/// The group in which a cell is counted: calls (and plans), in_place, blocks; choice where rivals are named algorithms.
 std::string family_of(const cell& c, bool choice);
 /// One record as a line: ratio, interval, times, algorithm, command.
 std::string line_of(const nlohmann::json& record);

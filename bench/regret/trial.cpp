@@ -33,7 +33,7 @@ class way {
     if (c.memory > 0) opts_.memory = static_cast<std::size_t>(c.memory);
   }
 
-  // All ranks alike: why it cannot run.
+  // On all ranks: why it cannot run.
   std::optional<std::string> prepare() {
     std::optional<std::string> fault;
     try {
@@ -71,7 +71,7 @@ class way {
     return all;
   }
 
-  // A rank's delay before it arrives: the same for both ways.
+  // A rank's delay before it arrives: the same for both algorithms.
   void arrive(std::uint64_t number) const {
     if (c_.skew == 0) return;
     int rank = 0;
@@ -112,7 +112,7 @@ class way {
     return sum + MPI_Wtime() - start;
   }
 
-  // Communicators that are made anew, each for a few calls. What it takes to free them counts.
+  // Communicators that are made again and again, each for a few calls. The cost of freeing them counts.
   double lives(int inner, std::uint64_t number) {
     double sum = 0;
     for (int done = 0; done < inner; done += c_.life) {
@@ -228,7 +228,7 @@ result against_named(const cell& c, double again) {
     auto named = std::make_unique<way>(c, *s, std::string(a->name));
     if (named->prepare()) continue;
     result r = race(c, *named, ours);
-    // The figures of rank 0 are everybody's: medians of times that all ranks have agreed on.
+    // The figures of rank 0 are those of all: medians of times that all ranks have agreed on.
     if (best != nullptr && r.ratio.median <= of_best.ratio.median) continue;
     best = std::move(named);
     of_best = std::move(r);

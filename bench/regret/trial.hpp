@@ -1,4 +1,4 @@
-// Measures a cell: two ways in turn until their ratio is known well enough.
+// Measures a cell: two algorithms interleaved until their ratio is known well enough.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct result {
 /// `auto` against the MPI library's own call; again, up to three times, where the ratio is above `again`. Collective
 /// over the world.
 result against_native(const cell& c, double again);
-/// `auto` against the fastest algorithm that can be named, in the same way. Collective over the world.
+/// `auto` against the fastest algorithm that can be named, by the same method. Collective over the world.
 result against_named(const cell& c, double again);
 
 }  // namespace taquin::regret

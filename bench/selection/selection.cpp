@@ -1,5 +1,5 @@
 // The proof of the choice: over a grid of problems, auto beside every algorithm, interleaved. Writes one JSON object a
-// line; summary.sh makes tables of them. docs/internals/selection.md says what they show.
+// line; summary.sh makes tables of them. docs/internals/selection.md describes them.
 //
 //   mpirun -n 4 bench_selection --part 0/2 >> problems.jsonl
 #include "select/selection.hpp"

@@ -88,7 +88,7 @@ void print(const std::vector<runner>& all) {
   }
 }
 
-// What a peer needs from one exchange to the next.
+// A peer's state that lasts from one exchange to the next.
 struct by_peer {
   std::unique_ptr<finder> way;
   std::vector<int> numbers{}, from{}, bytes{};

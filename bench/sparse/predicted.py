@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """predicted.py TAQUIN [WORKLOAD]: sparse exchanges measured here, on one node, beside what `taquin simulate` predicts.
 
-For each number of ranks and size the measured and the predicted microseconds of every way; then how many pairs of ways
-are told in the measured order, of all pairs and of those whose measured times are 25% apart."""
+For each number of ranks and size the measured and the predicted microseconds of every algorithm; then how many pairs
+are predicted in the measured order, of all pairs and of those whose measured times are 25% apart."""
 
 import itertools
 import json

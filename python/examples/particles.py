@@ -2,7 +2,7 @@
 
     move       those that left their slab go to its rank, in the array they stand in      taquin.alltoallv_in_place
     balance    slabs change so that each has as many particles, which follow              taquin.migrate
-    ghosts     ranks tell others what lies within the reach of their particles            taquin.sparse_exchange
+    ghosts     ranks send others the particles within the reach of theirs                 taquin.sparse_exchange
     errors     all ranks have them before anything has moved: they mend what was wrong and go on
 
 No particle is ever lost, doubled or changed: checked by count, sum and identity.
@@ -34,7 +34,7 @@ class Slabs:
         return np.searchsorted(self.edges[1:-1], x, side="right").astype(np.int32)
 
     def even_out(self, x):
-        """Edges between which there are as many of all ranks' particles, as a histogram tells."""
+        """Edges between which there are as many of all ranks' particles, by a histogram."""
         histogram = np.histogram(x[(x >= 0) & (x < 1)], 4096, (0, 1))[0]
         total = np.cumsum(comm.allreduce(histogram))
         wanted = total[-1] * np.arange(1, comm.size) / comm.size
@@ -76,7 +76,7 @@ class Simulation:
     def move(self):
         """Brings those that have left behind those that stay, in the order of their ranks, and exchanges them."""
         x = self.mine()["at"][:, 0]
-        # What has no place stays here: balance() tells all ranks of it.
+        # Particles without a place stay here: balance() fails on all ranks.
         owner = np.where(np.isnan(x), np.int32(comm.rank), self.slabs.owner(x))
         leaves = np.flatnonzero(owner != comm.rank)
         leaving = self.rows[leaves[np.argsort(owner[leaves], kind="stable")]]

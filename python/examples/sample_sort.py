@@ -23,7 +23,7 @@ def numbers(n, storage):
 
 
 def sends(data):
-    """Sorts this rank's numbers, and tells how many go to each rank."""
+    """Sorts this rank's numbers, and returns how many go to each rank."""
     data.sort()
     samples = data[np.linspace(0, len(data) - 1, SAMPLES).astype(int)]
     everyones = np.sort(np.concatenate(comm.allgather(samples)))

@@ -56,7 +56,7 @@ py::tuple range_of(const py::array& numbers) {
   }
 }
 
-// As pybind11's, which does not look whether there was memory.
+// As pybind11's, which does not check whether there was memory.
 PyObject* checked_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* const made = type->tp_alloc(type, 0);
   if (made != nullptr) reinterpret_cast<py::detail::instance*>(made)->allocate_layout();

@@ -1,4 +1,4 @@
-// What NumPy and pybind11 do for arrays and objects, where they themselves end the process for lack of memory.
+// Functions of NumPy and pybind11 for arrays and objects that do not end the process for lack of memory.
 #pragma once
 
 #include <pybind11/pybind11.h>

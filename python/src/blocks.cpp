@@ -81,7 +81,7 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 }
 
 void block_exchange::agree(std::size_t held, bool transposing) {
-  // Without data: what is wrong with any rank's arguments or options, all ranks hear of.
+  // Without data: an error in any rank's arguments or options becomes one of all ranks.
   try {
     detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
                                         choices_->invalid_text_or_null());
@@ -109,7 +109,7 @@ void block_exchange::agree(std::size_t held, bool transposing) {
   }
 }
 
-// Returns the bytes that are needed where so many are allowed: what fits a limit, fits any larger one.
+// Returns the bytes that are needed within a limit: a fit for a limit is one for any larger limit.
 std::size_t block_exchange::choose(std::size_t memory) {
   memory_ = memory;
   whole_ = false;
@@ -140,7 +140,7 @@ std::size_t block_exchange::part_of_runs() const {
   return 0;
 }
 
-// Larger pages take less time: they are taken where they need at most half a percent of the block more.
+// Larger pages are faster: they are used if they need at most half a percent of the block more.
 std::size_t block_exchange::larger_page() const noexcept {
   constexpr std::size_t times = 4;
   constexpr std::size_t parts = 200;
@@ -177,7 +177,7 @@ void block_exchange::run(std::byte* data) {
   const run_list coming(to_, from_, rank_, element_);
   const auto inner = [&] { return footprint(page_) - budget.used(); };
   {
-    // Which page of this rank each source's pages will be; the sources are told.
+    // The pages of this rank for each source's pages; they are sent to the sources.
     detail::dealer collected(ranks_, page_, &budget, whole_);
     page_counts in(ranks_, &budget);
     page_counts out(ranks_, &budget);

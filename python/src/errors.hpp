@@ -5,10 +5,10 @@
 
 namespace taquin::python {
 
-/// Sets the Python error of what the library has thrown; none for other exceptions.
+/// Sets the Python error of the library's exception; none for other exceptions.
 void set_error(std::exception_ptr thrown);
 
-/// From now on, what the library throws arrives in Python as the classes of taquin._errors.
+/// From now on, the library's exceptions arrive in Python as the classes of taquin._errors.
 void register_errors();
 
 }  // namespace taquin::python

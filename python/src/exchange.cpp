@@ -87,7 +87,7 @@ description::description(std::string name, const py::object& given_send, const p
   if (!c.invalid_text.empty()) return;
   try {
     take(given_send, given_recv, c);
-  } catch (const std::exception& e) {  // the other ranks hear of it
+  } catch (const std::exception& e) {  // all ranks get the error
     c.invalid_text = e.what();
   }
 }

@@ -1,4 +1,4 @@
-// An exchange as Python describes it: owns the counts, displacements and types that the library looks at.
+// An exchange as Python describes it: owns the counts, displacements and types that the library reads.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ struct side {
 };
 
 /// `form`: "alltoall", "alltoallv", "alltoallw", "alltoallv_in_place". `send` is None in place; then the receive side
-/// serves for both. What is wrong with the sides becomes `c.invalid_text`, which all ranks throw when the exchange is
+/// serves for both. An error in the sides becomes `c.invalid_text`, which all ranks throw when the exchange is
 /// run.
 struct description {
   description(std::string form, const pybind11::object& send, const pybind11::object& recv,

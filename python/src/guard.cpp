@@ -28,7 +28,7 @@ constinit thread_local call_guard* call_guard::innermost_ = nullptr;
 
 namespace {
 
-// What the ranks of a call of this kind do first.
+// The first operation of the ranks in a call of this kind.
 void enter(std::string_view kind, MPI_Comm comm, const char* text) {
   if (kind == "sparse") {
     detail::sparse_access::make({nullptr, {}, {}, MPI_BYTE}, comm, {}, text,

@@ -8,8 +8,8 @@
 
 namespace taquin::python {
 
-/// What the other ranks of a collective call wait for while this rank runs Python code. One for each call of this
-/// thread, the innermost first. Python code may fail anywhere in between, for lack of memory for example. The rank then
+/// The operation for which the other ranks of a collective call wait while this rank runs Python code. One for each
+/// call of this thread, the innermost first. If Python code fails in between, for lack of memory for example, the rank
 /// enters that operation with the text of its error, so that all ranks get it.
 class call_guard {
  public:
@@ -20,12 +20,12 @@ class call_guard {
   call_guard& operator=(const call_guard&) = delete;
   ~call_guard() { innermost_ = outer_; }
 
-  /// What they wait for from now on; empty: for nothing, or this rank is in it. Outside of a guarded function without
-  /// effect.
+  /// The operation that they wait for from now on; empty: none, or this rank is in it. Outside of a guarded function
+  /// without effect.
   static void await(entry awaited) {
     if (innermost_ != nullptr) innermost_->awaited_ = std::move(awaited);
   }
-  /// With a Python error set: enters what they wait for. The error of all ranks is set then, caused by this one.
+  /// With a Python error set: enters that operation. The error of all ranks is set then, caused by this one.
   void enter_with_error() noexcept;
 
  private:

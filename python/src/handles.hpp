@@ -13,12 +13,12 @@ void load_mpi4py();
 
 /// Throws usage_error, on this rank, before MPI is initialized and after it was finalized.
 void check_running();
-/// The communicator. Throws usage_error, on this rank, for what is none, for one that was freed, and while MPI is not
+/// The communicator. Throws usage_error, on this rank, for any other object, for a freed one, and while MPI is not
 /// running.
 MPI_Comm comm_of(const pybind11::handle& comm);
 /// The same without errors, and without memory: MPI_COMM_NULL for these. `comm` may be null.
 MPI_Comm usable_comm(PyObject* comm) noexcept;
-/// The datatype. Throws usage_error for what is none.
+/// The datatype. Throws usage_error for any other object.
 MPI_Datatype datatype_of(const pybind11::handle& type);
 
 /// Held by a call on an object that serves one thread at a time. Throws usage_error when another thread holds it.

@@ -64,7 +64,7 @@ class plan_object {
   }
   plan_object(const plan_object&) = delete;
   plan_object& operator=(const plan_object&) = delete;
-  // A started plan must not be freed: what arrives would be written to memory that is gone.
+  // A started plan must not be freed: arriving data would be written to freed memory.
   ~plan_object() {
     if (started_) (void)plan_.release();
   }
@@ -136,7 +136,7 @@ py::tuple map_to_python(const failure::block_map& map) {
                         py::bytes(reinterpret_cast<const char*>(map.staged.data()), map.staged.size()));
 }
 
-// Destinations of blocks. A length below zero is one that every rank hears of.
+// Destinations of blocks. A length below zero is an error of all ranks.
 struct destinations {
   destinations(const std::optional<int_array>& r, const std::optional<count_array>& p)
       : length(r && p ? r->size() : -1), ranks(r && p ? r->data() : nullptr), places(r && p ? p->data() : nullptr) {}
@@ -298,7 +298,7 @@ std::int64_t total_rows(std::int64_t rows, const py::object& comm) {
   return rows;
 }
 
-/// What NumPy asks of memory that is to be an array.
+/// The interface that NumPy requires of memory for an array.
 py::dict array_interface(const pages& memory) {
   py::dict d;
   d["version"] = 3;

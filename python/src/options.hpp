@@ -1,4 +1,4 @@
-// The one place that knows the library's options and statistics: what Python gives, as the library takes it.
+// The one place that knows the library's options and statistics: conversion from Python's values.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,9 +11,9 @@
 
 namespace taquin::python {
 
-/// Keywords of a call, checked on the Python side. Owns what the library's options refer to.
+/// Keywords of a call, checked on the Python side. Owns the texts and lists of the library's options.
 struct choices : detail::owned_options {
-  std::string invalid_text{};  ///< what is wrong with this rank's arguments; empty: nothing
+  std::string invalid_text{};  ///< the error in this rank's arguments; empty: none
   statistics stats{};
 
   choices() = default;
@@ -30,7 +30,7 @@ struct choices : detail::owned_options {
 
 /// From a dict of the keywords, all of which may be missing.
 void read(choices& into, const pybind11::dict& keywords);
-/// What options.def says, for the checks on the Python side: name to kind and words of a choice.
+/// The rows of options.def, for the checks on the Python side: name to kind and words of a choice.
 pybind11::dict table();
 /// The fields of taquin.Statistics.
 pybind11::dict to_python(const statistics& s);

@@ -9,10 +9,10 @@
 
 namespace taquin::python {
 
-/// Memory of its own, into which another array's pages move: their bytes are not copied, and are there only once.
+/// Memory into which another array's pages move: their bytes are not copied, and exist only once.
 class pages {
  public:
-  /// Room for `bytes`, of which nothing is taken until it is written. Begins as far behind a large page's boundary as
+  /// Space for `bytes`, which is allocated when it is written. Begins as far after a large page's boundary as
   /// `old` does, so that the kernel moves whole tables of pages. Throws std::bad_alloc.
   pages(std::size_t bytes, std::uintptr_t old);
   ~pages();
@@ -22,7 +22,7 @@ class pages {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Makes the first `bytes` of `old` the first of this. `old` must be private memory of no file; it stays valid, and
-  /// what it holds is lost. Pages that the kernel does not move, and what `old` has of a page only in part, are copied.
+  /// its content is lost. Pages that the kernel does not move, and pages that `old` has only in part, are copied.
   void take(std::byte* old, std::size_t bytes) noexcept;
 
   /// Whether the kernel moves pages and leaves their old places valid (Linux 5.7).
@@ -40,7 +40,7 @@ struct storage {
   /// `into` is None, or Pages that are at `address`.
   storage(std::uintptr_t from, std::size_t used, std::uintptr_t address, const pybind11::object& into)
       : old(at(from)), bytes(used), now(at(address)), moved(into.is_none() ? nullptr : into.cast<pages*>()) {}
-  /// Brings the data where they are during the exchange; those in the old memory are lost. Without memory of Python's.
+  /// Moves the data to their place during the exchange; those in the old memory are lost. Without memory of Python's.
   [[nodiscard]] std::byte* take() const noexcept {
     if (moved != nullptr)
       moved->take(old, bytes);

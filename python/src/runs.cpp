@@ -7,7 +7,7 @@ namespace taquin::python {
 
 namespace {
 
-// What a part of axis k adds to the number of the rank.
+// The contribution of a part of axis k to the number of the rank.
 std::size_t stride(const distribution& d, std::size_t k) {
   std::size_t s = 1;
   for (std::size_t i = k + 1; i < d.grid.size(); ++i) s *= d.grid[i];
@@ -41,7 +41,7 @@ run_list::run_list(const distribution& mine, const distribution& theirs, std::si
   if (mine.volume(rank) == 0) return;
   const auto first = [&](std::size_t k) { return mine.begin(k, mine.part(k, rank)); };
   const auto end = [&](std::size_t k) { return mine.begin(k, mine.part(k, rank) + 1); };
-  // The last axis on which the block is cut: those behind it lie inside one part of the other distribution.
+  // The last axis on which the block is cut: those after it lie inside one part of the other distribution.
   std::size_t inner = element;
   std::size_t within = 0;
   std::size_t axis = axes;

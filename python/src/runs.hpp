@@ -7,8 +7,8 @@
 
 namespace taquin::python {
 
-/// An array cut into blocks, `grid[k]` along axis k: where `bounds[k]` says where they begin, with the end of the last;
-/// where that is empty, the first (shape[k] mod grid[k]) are one longer. Blocks belong to ranks in row-major order.
+/// An array cut into blocks, `grid[k]` along axis k: `bounds[k]` has their begins, with the end of the last;
+/// if that is empty, the first (shape[k] mod grid[k]) are one longer. Blocks belong to ranks in row-major order.
 struct distribution {
   std::vector<std::size_t> shape{};
   std::vector<std::size_t> grid{};
@@ -39,7 +39,7 @@ struct distribution {
 /// the rank and whichever of the two the block is in.
 std::size_t common_run(const distribution& a, const distribution& b);
 
-/// The block that `rank` has in `mine`, as runs of elements that one rank has in `theirs`. Takes memory in proportion
+/// The block that `rank` has in `mine`, as runs of elements that one rank has in `theirs`. Its memory is proportional
 /// to the sum of the block's sides.
 class run_list {
  public:
@@ -89,7 +89,7 @@ class run_list {
   }
 
   std::vector<std::vector<std::size_t>> outer_{};  ///< of each axis before the runs': what an index adds to the owner
-  std::vector<segment> segments_{};                ///< along the axis that is cut last, with all axes behind it
+  std::vector<segment> segments_{};                ///< along the axis that is cut last, with all axes after it
 };
 
 }  // namespace taquin::python

@@ -34,7 +34,7 @@ void* agreed_room(const sparse_call& call, const py::function& room, MPI_Comm co
     const py::gil_scoped_acquire held;
     try {
       into = at(room(call.total(), copied(call.sources()), copied(call.counts())).cast<std::uintptr_t>());
-    } catch (const py::cast_error&) {  // how pybind11 says that it lacks memory
+    } catch (const py::cast_error&) {  // pybind11's error for a lack of memory
       thrown = std::make_exception_ptr(std::bad_alloc());
     } catch (...) {
       thrown = std::current_exception();

@@ -12,8 +12,8 @@ namespace taquin::python {
 
 using rank_array = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
 
-/// Sends what lies at `address` in blocks: the statistics, where they are `counted`. `room(elements, sources, counts)`
-/// gives the address where the incoming blocks are put; where it throws, that rank has the exception. Otherwise Python
+/// Sends the blocks at `address`: the statistics, where they are `counted`. `room(elements, sources, counts)`
+/// gives the address for the incoming blocks; if it throws, that rank has the exception. Otherwise Python
 /// needs no memory afterwards.
 pybind11::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
                                       const pybind11::object& type, const pybind11::object& comm,
