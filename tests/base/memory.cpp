@@ -13,7 +13,7 @@ namespace {
 using detail::inline_pool;
 using detail::memory_budget;
 
-/// Counts what is asked of the heap, and has none left when told so.
+/// Counts requests to the heap, and has no memory left on request.
 class heap final : public std::pmr::memory_resource {
  public:
   std::size_t taken = 0;

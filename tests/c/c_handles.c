@@ -144,7 +144,7 @@ static void a_receive_buffer_in_place_is_told(MPI_Comm comm) {
   CHECK(strstr(TAQUIN_Last_error(), "MPI_IN_PLACE as the receive buffer") != NULL);
 }
 
-/* What a sparse exchange counts belongs to its handle. */
+/* The counts of a sparse exchange belong to its handle. */
 static void statistics_may_be_set_anew(MPI_Comm comm) {
   const int to = (rank + 1) % ranks;
   const MPI_Count count = 100000;

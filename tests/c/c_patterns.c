@@ -78,7 +78,7 @@ static void collectives_give_what_the_mpi_library_gives(MPI_Comm comm) {
   CHECK_OK(TAQUIN_Scan(mine, got, 2, MPI_INT, MPI_SUM, comm));
   MPI_Scan(mine, right, 2, MPI_INT, MPI_SUM, comm);
   CHECK(memcmp(got, right, sizeof got) == 0);
-  /* Elements 1, 2, 3, … of all ranks in a row, rank r with r + 1 of them: the k-th sum is k(k + 1)/2. */
+  /* Elements 1, 2, 3, … of all ranks, rank r with r + 1 consecutive ones: the k-th sum is k(k + 1)/2. */
   for (i = 0; i <= rank; ++i) all[i] = rank * (rank + 1) / 2 + i + 1;
   CHECK_OK(TAQUIN_Scan_elements(all, all_right, rank + 1, MPI_INT, MPI_SUM, comm));
   for (i = 0; i <= rank; ++i) CHECK(all_right[i] == all[i] * (all[i] + 1) / 2);

@@ -1,4 +1,4 @@
-/* What C programs do with a redistribution after a failure: repair it, or roll it back. */
+/* C programs after a failure of a redistribution: they repair it, or roll it back. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 namespace taquin::test {
 namespace {
 
-// What a call is refused with; empty: it is not.
+// The text with which a call is refused; empty: it is not.
 std::string refusal_of(const inside_t& call) {
   try {
     call();

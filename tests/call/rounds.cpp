@@ -13,7 +13,7 @@ using detail::agreement_rounds;
 using detail::fact_record;
 using detail::rank_facts;
 
-/// What each rank knows after all rounds.
+/// The result on each rank after all rounds.
 std::vector<fact_record> combine(std::vector<fact_record> known) {
   const int p = static_cast<int>(known.size());
   for (agreement_rounds rounds(p);; rounds.next()) {
@@ -91,7 +91,7 @@ TEST(agreement, finds_one_rank_that_differs) {
     }
 }
 
-// Sizes that match add up to 0, whoever sends how much to whom; a byte that does not is seen.
+// Sizes that match add up to 0, whatever the senders and sizes; a byte that does not match is seen.
 TEST(agreement, sees_one_byte_that_nobody_expects) {
   using detail::pair_weights;
   for (const int p : {2, 3, 5, 16, 30}) {

@@ -94,7 +94,7 @@ TEST(page_traffic, groups_4096_ranks_by_nodes_and_keeps_every_byte) {
 
 TEST(page_traffic, does_not_group_1024_ranks) { EXPECT_EQ(page_traffic(ring(1024), 16)["group"], 1); }
 
-// What the file of this content is taken for, or why it is not.
+// The kind of the file of this content, or why it has none.
 std::string kind_of(const std::string& content) {
   const auto path = (std::filesystem::temp_directory_path() / fmt::format("page_input_{}.json", getpid())).string();
   std::ofstream(path, std::ios::binary) << content;

@@ -26,7 +26,7 @@ int occurrences(const std::string& text, const std::string& part);
 /// A path for a file of this process's own, in the directory for temporary files.
 std::string temporary_path(const std::string& name);
 
-/// Expects that `taquin COMMAND ARGUMENTS` tells each case's message once, prints nothing else, and ends with status 2.
+/// Expects that `taquin COMMAND ARGUMENTS` prints each case's message once and nothing else, and ends with status 2.
 void expect_refused(const std::string& command, std::span<const std::pair<const char*, const char*>> cases);
 
 }  // namespace taquin::cli

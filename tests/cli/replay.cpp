@@ -128,7 +128,7 @@ TEST(replay, a_call_in_place_is_replayed_in_place) {
   for (const auto& one : r.json()) EXPECT_EQ(one["wrong_bytes"], 0) << one;
 }
 
-// Two nonblocking calls at once, one of them often and on a part of the ranks, then one that waits for nothing; and
+// Two concurrent nonblocking calls, one of them often and on a part of the ranks, then one that waits for nothing; and
 // calls between neighbours.
 TEST(replay, calls_that_were_in_flight_together_are_so_again) {
   using workloads::call_form;

@@ -109,7 +109,7 @@ TEST(plan_json, scratch_holds_what_a_later_round_reads) {
     for (const auto& s : round["scratch"]) EXPECT_LE(s[1], j["scratch_bytes"]);
 }
 
-// Four ports of a node of four ranks exchange with seven other ranks: not all at once.
+// Four ports of a node of four ranks exchange with seven other ranks: not all concurrently.
 TEST(plan_json, tells_the_stages_of_lanes_one_by_one) {
   const auto r = taquin(0, "plan -n 8 -a hierarchical_factor --per-node 4 -b 1K --json -");
   ASSERT_EQ(r.status, 0) << r.err;

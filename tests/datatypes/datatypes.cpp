@@ -108,8 +108,8 @@ bool has_a_byte_twice(const element& e, count_t count) {
   return std::ranges::count(to.bytes, std::byte{1}) != e.size * count;
 }
 
-// Ranges begin and end inside elements and inside runs. Pieces of random lengths together are the whole. What does not
-// belong to a piece stays as it was.
+// Ranges begin and end inside elements and inside runs. Pieces of random lengths together are the whole. Bytes outside
+// of a piece stay as they were.
 void expect_pieces_make_the_whole(const element& e, count_t count, unsigned seed) {
   std::mt19937 random(seed);
   const count_t size = e.size * count;

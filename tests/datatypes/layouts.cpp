@@ -12,7 +12,7 @@
 namespace taquin {
 namespace {
 
-// Two ints and a hole.
+// Two ints and a gap.
 datatype holey() {
   MPI_Datatype vector = MPI_DATATYPE_NULL;
   MPI_Datatype resized = MPI_DATATYPE_NULL;
@@ -29,7 +29,7 @@ void expect_layout(const Layout& layout, const std::vector<int>& members, int sp
   const element e = element::of(base);
   const auto ints = static_cast<std::size_t>(e.extent) / sizeof(int);
   const auto per_element = static_cast<std::size_t>(e.size) / sizeof(int);
-  const std::size_t step = per_element == 1 ? 1 : 2;  // a hole after each int of the holey type
+  const std::size_t step = per_element == 1 ? 1 : 2;  // a gap after each int of the holey type
   std::vector<int> from(static_cast<std::size_t>(spanned) * ints + 1);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i) + 1000;
   std::vector<int> expected;

@@ -1,4 +1,4 @@
-// What is wrong with one rank's arguments, found without MPI's ranks.
+// Errors in one rank's arguments, found without MPI's ranks.
 #include "exchange/validate.hpp"
 
 #include <gtest/gtest.h>

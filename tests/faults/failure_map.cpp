@@ -1,5 +1,5 @@
-// What is whole of an exchange in place, a redistribution or a migration that memory or an MPI call has ended on one
-// rank, compared with the data: every element says where it comes from. TAQUIN_TEST_FAILURES: how many of each.
+// The map of whole data after an exchange in place, a redistribution or a migration that memory or an MPI call has
+// ended on one rank: every element has its origin as its value. TAQUIN_TEST_FAILURES: how many of each.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -65,7 +65,7 @@ bool same_in_c(const failure::block_map& map) {
          (map.staged.empty() || std::memcmp(c.staged, map.staged.data(), map.staged.size()) == 0);
 }
 
-// What has been found wrong, and how many maps there were, of all trials.
+// The errors found, and how many maps there were, of all trials.
 struct findings {
   int maps = 0;
   int failed = 0;
@@ -82,7 +82,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const bool faulty = test::rank_in(comm.get()) == static_cast<int>(seed) % ranks;
     prepare(seed, comm.get(), [&](auto step, auto look) {
-      MPI_Barrier(MPI_COMM_WORLD);  // nobody is still in a call that came before
+      MPI_Barrier(MPI_COMM_WORLD);  // no rank is still in a previous call
       std::mt19937 random(seed);
       const int n = static_cast<int>(random() % steps);
       const auto usual = random() % 3 == 0 ? test::fault::memory : test::fault::mpi_call;

@@ -64,7 +64,7 @@ class guarded_exchange {
   std::vector<int> out_, in_;
 };
 
-/// Fails a request of the last rank to come, when all ranks have come back from earlier calls.
+/// Fails a request of the last rank to arrive, after all ranks have returned from earlier calls.
 void arm_last_rank(fault kind, int n) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) arm(kind, n);
@@ -91,7 +91,7 @@ class faults : public testing::TestWithParam<way> {
         made.start();
         made.wait();
       };
-      for (const bool check : {false, true}) {  // makes what the communicator has, the long way too
+      for (const bool check : {false, true}) {  // makes the communicator's state, that of the general path too
         if (first_call) break;
         guarded_exchange first(comm.get(), in_place);
         call(first, {.algorithm = algorithm, .check = check});
@@ -101,7 +101,7 @@ class faults : public testing::TestWithParam<way> {
       std::string failed;
       arm_last_rank(kind, n);
       try {
-        // Who waits inside the MPI library's own call does not learn of it, but with a clock nobody waits there.
+        // A rank inside the MPI library's own call polls for no failure; with a timeout no rank waits there.
         const bool inside = kind == fault::mpi_call && std::string_view(algorithm) == "native";
         call(x, {.algorithm = algorithm, .on_timeout = after_timeout::fail, .timeout = inside ? 0.05F : 0});
       } catch (const std::exception& e) {
@@ -277,8 +277,8 @@ TEST(faults_of_plans, of_memory_while_a_rank_is_late_end_in_errors) {
   ADD_FAILURE() << "more than " << most << " requests";
 }
 
-/// Large blocks, whose algorithm ranks of several nodes choose by measuring: the MPI library's own, where a rank waits
-/// and learns of nobody who has left, is one of the two.
+/// Large blocks, whose algorithm ranks of several nodes choose by measuring: the MPI library's own, in which a waiting
+/// rank polls for no failure, is one of the two.
 void fail_each_of_choices(fault kind, bool first_call) {
   const int p = size_of(MPI_COMM_WORLD);
   constexpr int per_rank = 40000;

@@ -180,7 +180,7 @@ class forms {
   MPI_Datatype gapped_ = MPI_DATATYPE_NULL;
 };
 
-// One rank reads nobody's memory any more, or nobody reads that of one, or of any.
+// One rank can no longer read the others' memory, or its own cannot be read, or no rank's can.
 TEST(forbidden_reads, are_replaced_by_copies_of_the_owner) {
   const char* const how = std::getenv("TAQUIN_TEST_FORBID");
   ASSERT_NE(how, nullptr);

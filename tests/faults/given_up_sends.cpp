@@ -1,7 +1,7 @@
-// One rank is late at each of its messages, until the others have given up what they have begun: they destroy it, or a
-// call of theirs fails, and they free their communicator. Whatever the MPI library may still send keeps its memory, as
-// it is, until the process ends: mapped memory of a node, scratch, small messages of an agreement. The late rank gets
-// an error or right bytes. Nothing here depends on how long something takes.
+// One rank is late at each of its messages, until the others have abandoned their pending operations: they destroy
+// them, or a call of theirs fails, and they free their communicator. All data that the MPI library may still send keep
+// their memory, as it is, until the process ends: mapped memory of a node, scratch, small messages of an agreement. The
+// late rank gets an error or right bytes. Nothing here depends on how long something takes.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -55,8 +55,8 @@ const board& all_see() {
 std::atomic<int>& late_one_waits() { return all_see().word(0); }
 std::atomic<int>& have_ended() { return all_see().word(1); }
 
-// What the late rank does at its message. It makes progress in the MPI library: a receive that has been matched cannot
-// be cancelled, and its rank waits for the data.
+// The action of the late rank at its message. It progresses the MPI library: a receive that has been matched cannot be
+// cancelled, and its rank waits for the data.
 void wait_until_others_have_ended() {
   late_one_waits() = 1;
   for (int any = 0; have_ended() < size_of(MPI_COMM_WORLD) - 1; usleep(100))
@@ -77,7 +77,7 @@ class given_up_sends : public testing::Test {
   int rank = rank_in(MPI_COMM_WORLD);
   int sends = 0;  // that this rank has given up
 
-  /// What a rank has for a call: sends that were given up still read it.
+  /// A rank's buffers of a call: abandoned sends still read them.
   struct buffers {
     buffers(int p, int rank, int count)
         : out(at(p) * at(count)), in(at(p) * at(count)), counts(at(p), count), places(at(p)) {
@@ -108,11 +108,11 @@ class given_up_sends : public testing::Test {
     std::vector<count_t> counts, places;
   };
 
-  /// What a rank does in a call, on buffers of its own. True where it ends well.
+  /// The action of a rank in a call, on buffers of its own. True if it ends well.
   using part = std::function<bool()>;
 
-  /// `prepare(comm, buffers)` returns the part, or nothing where the call is not served; what it communicates nobody is
-  /// late for. The late rank waits at the n-th message of its part until all others are at their ends. False where it
+  /// `prepare(comm, buffers)` returns the part, or nothing if the call is not served; no rank is late for its
+  /// communication. The late rank waits at the n-th message of its part until all others are at their ends. False if it
   /// has fewer messages.
   template <class Prepare>
   bool late_at(int n, int count, const std::string& what, bool in_place, Prepare prepare) {
@@ -263,7 +263,7 @@ TEST_F(given_up_sends, of_redistributions_keep_their_memory) {
   expect_sends();
 }
 
-// From blocks to blocks that are dealt out in turn: each rank has one for each.
+// From blocks to blocks that are assigned round-robin: each rank has one for each.
 TEST_F(given_up_sends, of_layouts_keep_their_memory) {
   layout_options o;
   o.on_timeout = after_timeout::fail;

@@ -56,7 +56,7 @@ std::unique_ptr<hostile_call> make_call(const hostile_recipe& r, MPI_Comm comm, 
   return make_hostile_blocks(r, comm, rank, o);
 }
 
-// Who waits inside the MPI library's own call does not learn that a rank has left, but with a clock nobody waits there.
+// A rank inside the MPI library's own call does not see that a rank has aborted; with a timeout no rank waits there.
 bool may_wait_inside(const hostile_recipe& r) {
   const bool hard = r.harm == offence::memory || r.harm == offence::no_memory || r.harm == offence::mpi_call;
   return hard && r.is_exchange() && !r.in_steps() && (r.algorithm == "native" || r.algorithm == "auto");
@@ -101,7 +101,7 @@ void go_through(hostile_call& c, const hostile_recipe& r, const world& w, verdic
   }
 }
 
-// Takes no memory: some errors are thrown where there is none.
+// Allocates nothing: some errors are thrown where there is no memory.
 verdict attempt(hostile_call& c, const hostile_recipe& r, const world& w) {
   verdict v;
   try {
@@ -128,7 +128,7 @@ bool short_way(const hostile_recipe& r, const world& w) {
          (r.algorithm == "auto" || r.algorithm == "shared_memory");
 }
 
-// What one rank's harm must have led to, by the contract.
+// The required effect of one rank's harm, by the contract.
 std::string judge(const hostile_recipe& r, std::span<const verdict> all, const world& w) {
   const auto count = [&](ending how) { return std::ranges::count(all, how, &verdict::how); };
   const auto errors = std::ranges::count_if(all, is_error);
@@ -184,7 +184,7 @@ bool is_whole(const hostile_recipe& r, std::span<const verdict> all, const world
   return right || refused || same_code;
 }
 
-// Blocks that travel with the agreement may have been written.
+// Blocks that are piggybacked on the agreement may have been written.
 bool may_be_written(const hostile_recipe& r, const world& w) {
   return r.is_exchange() && r.what != called::in_place && !r.in_steps() && w.several_nodes;
 }
@@ -195,11 +195,11 @@ std::vector<verdict> gather(const verdict& mine, const world& w) {
   return all;
 }
 
-// A call that nobody harms: right, or an error where the communicator may be lost. `patient`: without a timeout.
+// A call that no rank harms: right, or an error where the communicator may be lost. `patient`: without a timeout.
 verdict plain_call(MPI_Comm comm, const world& w, bool planned, bool patient, std::string& bad) {
   hostile_recipe r{.seed = 7, .p = w.size, .what = called::alltoallv, .most = 40, .load = 1};
   if (planned) r.by = surface::steps, r.algorithm = "spread_out";
-  if (!patient) r.harm = offence::absent, r.offender = r.p;  // nobody
+  if (!patient) r.harm = offence::absent, r.offender = r.p;  // no rank
   const auto c = make_call(r, comm, w.rank, options_of(r, w.rank));
   verdict v = attempt(*c, r, w);
   if (v.how == ending::right) bad = c->wrong();
@@ -211,7 +211,7 @@ std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, b
   for (const bool planned : {false, true}) {
     w.doing(planned ? "a plan afterwards" : "a call afterwards");
     std::string bad;
-    // A rank that leaves the first call on a communicator cannot tell one that comes late: they do not know each other.
+    // A rank that aborts the first call on a communicator cannot notify a late one: they do not know each other.
     const bool patient = r.warm || (r.harm != offence::absent && r.harm != offence::impatient);
     const verdict mine = plain_call(comm, w, planned, patient, bad);
     const auto all = gather(mine, w);
@@ -232,7 +232,7 @@ struct result {
   bool noticed = false;   ///< and a rank had an error
 };
 
-/// What came of the harms of one kind.
+/// The effects of the harms of one kind.
 struct harm_tally {
   std::uint64_t tried = 0, happened = 0, noticed = 0;
 
@@ -333,7 +333,7 @@ std::string run_problem(const hostile_recipe& r, const world& w, harm_tally* tal
     };
     bytes = live();
     if (!first.whole) return first.bad;
-    // What taquin keeps may be replaced by another of its kind, which counts as live once.
+    // An object that taquin keeps may be replaced by another of its kind, which counts as live once.
     if (any_rank(bytes > 0, w) && !any_rank(!first.bad.empty(), w)) {
       const std::size_t both = live();
       bytes = both - std::min(bytes, both);

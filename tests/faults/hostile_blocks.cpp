@@ -91,7 +91,7 @@ class hostile_redistribution final : public hostile_call {
  private:
   static constexpr std::size_t dead = ~std::size_t{0};
 
-  // Start and wait in one call, in the last step. Who drops what is under way has started it before.
+  // Start and wait in one call, in the last step. A rank that drops a pending operation has started it before.
   [[nodiscard]] bool at_once() const { return r_.variant % 3 == 0 && r_.harm != offence::dropped; }
   void move_at_once() {
     if (r_.in_c())
@@ -186,7 +186,7 @@ class hostile_redistribution final : public hostile_call {
   TAQUIN_Redistribution c_made_ = TAQUIN_REDISTRIBUTION_NULL;
 };
 
-// Memory of a container of the program's, which throws when it is told to.
+// Memory of a container of the program's, which throws on request.
 class throwing_memory final : public std::pmr::memory_resource {
  public:
   bool throws = false;
@@ -196,7 +196,7 @@ class throwing_memory final : public std::pmr::memory_resource {
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (throws && what == 0) throw std::bad_alloc();
     if (throws && what == 1) throw own_error("no room");
-    if (throws) throw 42;  // NOLINT(hicpp-exception-baseclass): of somebody else
+    if (throws) throw 42;  // NOLINT(hicpp-exception-baseclass): of other code
     return std::pmr::new_delete_resource()->allocate(bytes, alignment);
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
@@ -235,7 +235,7 @@ class hostile_migration final : public hostile_call {
       if (errs(r_, rank_, offence::thrown) && function_throws() && mine == size_of(rank_) / 2) {
         if (r_.variant / 2 % 3 == 0) throw std::bad_alloc();
         if (r_.variant / 2 % 3 == 1) throw own_error("no destination");
-        throw 42;  // NOLINT(hicpp-exception-baseclass): of somebody else
+        throw 42;  // NOLINT(hicpp-exception-baseclass): of other code
       }
       if (errs(r_, rank_, offence::argument) && mine == 0) {
         constexpr std::array<long long, 4> invalid{-1, 1LL << 32, std::numeric_limits<int>::max(), -(1LL << 32)};

@@ -17,7 +17,7 @@ struct c_error : std::runtime_error {
   int code;
 };
 
-/// What the program's own code throws.
+/// The exception of the program's own code.
 struct own_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -31,13 +31,13 @@ class hostile_call {
   virtual ~hostile_call() = default;
 
   [[nodiscard]] virtual int steps() const = 0;
-  /// Takes no memory of its own. Throws what the call throws.
+  /// Allocates nothing itself. Throws the call's exception.
   virtual void step(int number) = 0;
   /// Destroys what a step has made.
   virtual void drop() = 0;
   /// After all steps: what is wrong with the result; empty when nothing is.
   [[nodiscard]] virtual std::string wrong() const = 0;
-  /// What was written where nothing may be, whatever has happened.
+  /// The bytes written where nothing may be, whatever has happened.
   [[nodiscard]] virtual std::string outside() const = 0;
   /// Nothing was written.
   [[nodiscard]] virtual bool untouched() const = 0;

@@ -30,7 +30,7 @@ void set_c_options(MPI_Comm comm, const options& o) {
 
 namespace {
 
-constexpr int margin = 16;  // ints around blocks that nobody may write
+constexpr int margin = 16;  // ints around blocks that no rank may write
 constexpr int filler = -1234567;
 
 int value_of(int from, int to, count_t k) noexcept {
@@ -264,7 +264,7 @@ class hostile_exchange final : public hostile_call {
   std::vector<MPI_Datatype> types_;
   side out_, in_;
   std::vector<int> sent_, sent_before_;  // not in place
-  std::vector<int> buffer_, before_;     // of what comes
+  std::vector<int> buffer_, before_;     // of incoming ones
   std::optional<plan> made_;
   TAQUIN_Plan c_plan_ = TAQUIN_PLAN_NULL;
 };

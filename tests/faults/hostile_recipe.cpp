@@ -47,7 +47,7 @@ bool is_odd_pair(const hostile_recipe& r, int from, int to) noexcept {
   return sender_errs ? from == r.offender && to == r.victim : from == r.victim && to == r.offender;
 }
 
-// What would be sent if nobody did harm.
+// The blocks that are sent without harm.
 count_t true_count(const hostile_recipe& r, int from, int to) noexcept {
   if (r.what == called::alltoall) return r.most;
   if ((r.what == called::in_place && r.symmetric) && from > to) std::swap(from, to);
@@ -104,7 +104,7 @@ hostile_recipe make_hostile_recipe(std::uint64_t seed, int p) {
   r.most = 1 + s.any_size(s.one_in(12) ? 200000 : 9000);
   r.load = static_cast<int>(s.below(3));
   r.symmetric = r.what == called::in_place && s.one_in(2);
-  r.warm = !s.one_in(3) || r.harm == offence::mpi_call;  // ranks that do not know each other cannot tell of it
+  r.warm = !s.one_in(3) || r.harm == offence::mpi_call;  // ranks that do not know each other cannot report it
   r.delays = s.one_in(3);
   r.watched = s.one_in(6);
   if (s.one_in(8)) r.memory = static_cast<std::size_t>(s.any_size(1 << 20));

@@ -1,5 +1,5 @@
-// What all ranks of a communicator know of one call in which a rank does harm: everything follows from a seed and the
-// number of ranks.
+// The properties of one call in which a rank does harm, known to all ranks of a communicator: everything follows from a
+// seed and the number of ranks.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace taquin::soak {
 
-/// What is called.
+/// The function that is called.
 enum class called : std::uint8_t { alltoall, alltoallv, alltoallw, in_place, redistribution, migration, sparse, kinds };
 /// By which interface, and in how many steps. Calls that have one form only take the nearest.
 enum class surface : std::uint8_t { blocking, steps, c_blocking, c_steps, kinds };
-/// What one rank does.
+/// The harm of one rank.
 enum class offence : std::uint8_t {
   none,
   memory,      ///< its n-th request for memory fails

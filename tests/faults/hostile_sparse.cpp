@@ -123,7 +123,7 @@ class hostile_sparse final : public hostile_call {
     return static_cast<int>(hash(static_cast<std::uint64_t>(rank) * 100 + block, static_cast<std::uint64_t>(k), 12) >>
                             33U);
   }
-  // A rank without a place for what comes.
+  // A rank without a place for incoming blocks.
   [[nodiscard]] bool lies() const { return errs(r_, rank_, offence::thrown); }
 
   [[nodiscard]] sparse_blocks mine() const { return {data_.data(), to_, count_view(counts_.data()), type_}; }

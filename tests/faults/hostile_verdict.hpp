@@ -1,4 +1,4 @@
-// How a call in which one rank does harm has ended, as ranks tell each other.
+// The end of a call in which one rank does harm, as ranks report it to each other.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace taquin::soak {
 enum class ending : std::int32_t {
   right,
   refused,  ///< by an error that all ranks have
-  code,     ///< of the C API: who has it is not told
+  code,     ///< of the C API: the rank of the error is not reported
   alone,    ///< by an error of this rank's
   own,      ///< by what the program's own code has thrown
   away      ///< it did not come

@@ -1,4 +1,4 @@
-// The program's definitions come before those of shared libraries. Memory that is given back is overwritten at once.
+// The program's definitions precede those of shared libraries. Freed memory is overwritten immediately.
 #include "faults/late_layer.hpp"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ bool poll_fails() noexcept {
   return true;
 }
 
-/// What a send reads.
+/// The memory that a send reads.
 struct part {
   const void* begin = nullptr;
   std::size_t bytes = 0;

@@ -33,7 +33,7 @@ void step() noexcept {
   if (then != nullptr && steps_left-- == 0) std::exchange(then, nullptr)();
 }
 
-// The call that is to fail has come.
+// The call that must fail is here.
 bool is_time(fault what) noexcept {
   if (!now || now->what != what || now->left-- != 0) return false;
   now->happened = true;

@@ -1,6 +1,6 @@
-// What goes wrong on request, in this process: calls of the MPI library, made by taquin under their PMPI names, and
-// requests for memory by operator new. Or what happens at a step: a call, a request, or a look after which this rank
-// gives its processor away, because what it waits for in shared memory is not there.
+// Faults on request, in this process: in calls of the MPI library, made by taquin under their PMPI names, and in
+// requests for memory by operator new. Or faults at a step: a call, a request, or a poll after which this rank yields
+// its core, because the awaited data in shared memory are not there.
 #pragma once
 
 #include "support/instruments.hpp"
@@ -16,7 +16,7 @@ enum class fault {
   death       ///< the process ends in the n-th call
 };
 
-// What does it (layer.cpp); tests call the functions below, which count what came of it.
+// The implementation (layer.cpp); tests call the functions below, which count the effects.
 namespace layer {
 void arm(fault what, int n) noexcept;
 bool disarm() noexcept;

@@ -1,4 +1,4 @@
-// What a process holds of the system's.
+// The system's resources that a process holds.
 #pragma once
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-// All ranks have something for the last rank, which is lost: it leaves the call in the middle, or its process dies. No
-// send to it may wait: every other rank is told who is lost and why, in this call or, where its part of this one was
+// All ranks have data for the last rank, which is lost: it aborts the call, or its process dies. No send to it may
+// wait: every other rank gets an error with the lost rank and the reason, in this call or, if its part of this one was
 // complete, in the next.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ std::vector<way> all_ways() {
   std::vector<way> ways;
   for (const detail::algorithm* a : detail::algorithms()) {
     const std::string name(a->name);
-    if (name == "native") continue;  // the MPI library's own, in which a rank learns of nobody
+    if (name == "native") continue;  // the MPI library's own, in which a rank polls for no failure
     const bool in_place = name.starts_with("in_place");
     const bool direct = in_place || name == "spread_out" || name == "pairwise" || name == "one_factor";
     ways.push_back({in_place ? kind::in_place : kind::exchange, name, direct});
@@ -66,7 +66,7 @@ class call_to_last {
     for (int i = 0; i < p_; ++i) places_.push_back(sends_ ? 0 : n * i);
     if (sends_) std::ranges::copy(out_, in_.begin());
   }
-  /// What follows from the arguments alone; false where the algorithm does not serve them.
+  /// The part that follows from the arguments alone; false if the algorithm does not serve them.
   bool prepare() {
     if (way_.what == kind::sparse) return true;
     made_ = plan_if_served(given(), {.algorithm = way_.name});
@@ -146,7 +146,7 @@ class lost_receivers : public testing::TestWithParam<way> {
       if (!x.prepare()) return false;
       x.run();
       return true;
-    } catch (const usage_error& e) {  // sparse exchanges, on all ranks alike
+    } catch (const usage_error& e) {  // sparse exchanges, on all ranks
       if (std::string_view(e.what()).find("serve") == std::string_view::npos) throw;
       return false;
     }
@@ -174,7 +174,7 @@ class lost_receivers : public testing::TestWithParam<way> {
     if (n == 0 && count >= rendezvous && GetParam().direct) {
       EXPECT_FALSE(here.well) << "what was sent cannot have been received";
     }
-    // A rank that was told, or has left, is refused; another is told now.
+    // A notified rank, or one that has aborted, is refused; another is notified now.
     call_to_last second({kind::exchange, "auto", false}, comm.get(), count);
     const auto again = [&] {
       if (second.prepare()) second.run();
@@ -200,7 +200,7 @@ TEST_P(lost_receivers, that_have_left_are_named) {
   }
 }
 
-// All but the last rank, by messages between two at a time. Who ends its process before counts as dead.
+// All but the last rank, by messages between two at a time. A rank that ends its process before counts as dead.
 void meet_without(int last, int rank) {
   int word = 0;
   for (int r = 1; r < last && rank == 0; ++r) MPI_Recv(&word, 1, MPI_INT, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -210,8 +210,8 @@ void meet_without(int last, int rank) {
   MPI_Recv(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-// Run with TAQUIN_TEST_DEATH=n: the last rank ends at its n-th step. Where the MPI library goes on, the others
-// are told; else the launcher ends the job.
+// Run with TAQUIN_TEST_DEATH=n: the last rank ends at its n-th step. If the MPI library survives, the others are
+// notified; else the launcher ends the job.
 TEST_P(lost_receivers, that_have_died_are_named) {
   const char* const when = std::getenv("TAQUIN_TEST_DEATH");
   if (when == nullptr) GTEST_SKIP() << "ends the job";

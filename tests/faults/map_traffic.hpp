@@ -1,5 +1,5 @@
-// What the tests of the map after a failure move: every element, and every block, says where it comes from, so that a
-// map can be compared with the data.
+// The data of the tests of the map after a failure: every element, and every block, has its origin as its value, so
+// that a map can be compared with the data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -141,7 +141,7 @@ class block_traffic {
     const auto n = static_cast<std::size_t>(mine_.blocks);
     forget_missing(map);
     start_again(r, map, true);
-    // What is where it belongs, and what is with a map.
+    // The data that are where they belong, and their map.
     int counts[3] = {0, 0, 0};
     for (std::size_t k = 0; k < n; ++k) {
       counts[0] += mine_.ranks[k] >= 0;

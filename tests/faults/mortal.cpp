@@ -43,7 +43,7 @@ struct settings {
 enum class ending : std::uint8_t {
   right,
   refused,  ///< by an error that is no failure of a rank
-  left,     ///< because another rank has left the call
+  left,     ///< because another rank has aborted
   failed    ///< because a rank has failed, or the communicator is revoked
 };
 
@@ -208,8 +208,8 @@ MPI_Comm fresh(MPI_Comm comm) {
   return comm;
 }
 
-// Ranks that are in no trial leave the processors to those that are: so there can be many trials in a job. The first
-// member that goes on tells them the end.
+// Ranks that are in no trial leave the cores to those that are: so there can be many trials in a job. The first member
+// that continues notifies them of the end.
 void wait_for_each_other(rank_state& s, const trial& t, bool member) {
   constexpr int tag = 4;
   const auto lost = t.loses() ? t.members[static_cast<std::size_t>(t.offender)] : -1;

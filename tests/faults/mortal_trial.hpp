@@ -18,7 +18,7 @@ namespace taquin::soak {
 /// How a rank is lost.
 enum class way : std::uint8_t {
   kill,
-  stop,  ///< and goes on after a while: nobody may give it up
+  stop,  ///< and continues after a while: no rank may abandon it
   exit,
   abort,
   exception,  ///< out of the program's own code, to its end
@@ -67,7 +67,7 @@ inline trial make_trial(std::uint64_t seed, int alive, int p, const std::vector<
 inline hostile_recipe make_mortal_call(const trial& t, int number, int p) {
   hostile_recipe r = make_hostile_recipe(hash(t.seed, static_cast<std::uint64_t>(number)), p);
   r.harm = offence::none;
-  constexpr count_t most = 20000;  // many ranks share few processors
+  constexpr count_t most = 20000;  // oversubscribed ranks
   if (r.most > most) r.most = most;
   if (t.how == way::exception && number == t.call && (r.what == called::migration || r.what == called::sparse))
     r.harm = offence::thrown, r.offender = t.offender;

@@ -1,4 +1,4 @@
-// What happens to a rank that is lost, and when that was.
+// The end of a lost rank, and when it was.
 #pragma once
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ inline void write_obituary() {  // also in a signal handler
   close(file);
 }
 
-// When the rank was lost; 0 where nobody knows.
+// When the rank was lost; 0 if that is not known.
 inline double time_of_death() {
   double when = 0;
   const int file = open(obituary.c_str(), O_RDONLY | O_CLOEXEC);

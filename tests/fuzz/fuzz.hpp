@@ -1,4 +1,4 @@
-// What a fuzzer is: one function that gets any bytes and must neither crash nor leak, whatever they are.
+// The interface of a fuzzer: one function that gets any bytes and must neither crash nor leak, whatever they are.
 #pragma once
 
 #include <cstddef>

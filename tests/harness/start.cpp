@@ -1,4 +1,4 @@
-// Who comes when, and what another clock shows.
+// The arrival times of ranks, and the values of another clock.
 #include "harness/start.hpp"
 
 #include <gtest/gtest.h>

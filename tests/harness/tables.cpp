@@ -26,7 +26,7 @@ nlohmann::json record(const char* asked, int size) {
           {"wrong_bytes", 0}};
 }
 
-// What site tests made for these benchmarks look for: a line that begins with the size, its first figure, and Pass.
+// The pattern of site tests made for these benchmarks: a line that begins with the size, its first figure, and Pass.
 TEST(osu_tables, are_found_by_what_reads_the_original) {
   const std::string text = osu_of({record("auto", 8), record("pairwise", 8), record("auto", 1024)});
   EXPECT_EQ(text.rfind("# OSU MPI All-to-Allv Personalized Exchange Latency Test", 0), 0U) << text;

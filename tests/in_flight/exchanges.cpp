@@ -1,4 +1,4 @@
-// What comes to a rank that is late and has not asked for it, counted between the library and the MPI library.
+// Unexpected messages at a late rank, counted between the library and the MPI library.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -220,7 +220,7 @@ TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
       s.fill();
       be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 10);
       r.start(std::span<const int>(s.to_rank), std::span<const int>(s.to_index));
-      // It is slow in the middle, too, after whatever has come.
+      // It is slow in the middle, too, after any message.
       for (int look = 0; look < 30 && !r.test(); ++look) be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 1);
       r.wait();
       ASSERT_TRUE(s.right());
@@ -229,8 +229,8 @@ TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
     const auto seen = test::flood::now();
     const auto left = test::flood::left();
     MPI_Barrier(MPI_COMM_WORLD);  // before anybody goes on
-    // Requests and words of the other ranks, and the blocks that this rank has asked for. The root of `cyclic` tells
-    // each rank one action at a time, asks it for an edge, and ends it; ranks say what they have taken.
+    // Requests and words of the other ranks, and the blocks that this rank has requested. The root of `cyclic` sends
+    // each rank one action at a time, a request for an edge, and the end; ranks acknowledge.
     const int bound = GetParam()->name == "cyclic" ? 3 * (ranks - 1) + most : std::max(most, ranks - 1) + most;
     EXPECT_LE(seen.unexpected, bound);
     EXPECT_LE(seen.untaken, bound);
@@ -238,7 +238,7 @@ TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
   }
 }
 
-// Ranks that share memory read blocks out of each other's arrays and only tell the owner, which is slow in the middle.
+// Ranks that share memory read blocks from each other's arrays and only notify the owner, which is slow in the middle.
 TEST(reading_in_flight, a_slow_owner_has_few_notes_waiting) {
   if (!detail::environment::get().shared_memory) GTEST_SKIP() << "blocks go by messages";
   constexpr int words = 1100;  // more than what goes by messages on a node
@@ -287,7 +287,7 @@ TEST(asking_in_flight, a_rank_that_is_late_is_not_flooded) {
       const auto seen = test::flood::now();
       const auto left = test::flood::left();
       MPI_Barrier(MPI_COMM_WORLD);  // before anybody goes on
-      // Requests of the other ranks, what this rank has asked for, and the messages of an agreement.
+      // Requests of the other ranks, requested data of this rank, and the messages of an agreement.
       const int agreement = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
       const int bound = std::max(most, ranks - 1) + most + agreement;
       EXPECT_LE(seen.unexpected, bound) << "of at most " << most << " with " << blocks;

@@ -1,4 +1,4 @@
-// What comes to a rank that is slow in the middle of an exchange in place, and has not asked for it.
+// Unexpected messages at a rank that is slow in the middle of an exchange in place.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ class shared_buffer_traffic {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  // Others need not hear from the rank that sends little.
+  // Others need no message from the rank that sends little.
   [[nodiscard]] int count(int from, int to) const {
     const int a = gets_ ? from : to;
     const int b = gets_ ? to : from;
@@ -77,7 +77,7 @@ TEST_P(in_place_in_flight, a_rank_that_is_slow_in_the_middle_is_not_flooded) {
   options o = GetParam();
   o.in_flight = most;
   for (const bool gets : {true, false}) {
-    shared_buffer_traffic t(gets, o.algorithm == "in_place" ? 400 : 1);  // which asks for large parts
+    shared_buffer_traffic t(gets, o.algorithm == "in_place" ? 400 : 1);  // which requests large parts
     plan p = t.by(o);
     test::flood::begin();
     for (int i = 0; i < 2 * ranks; ++i) {

@@ -1,5 +1,5 @@
-// Counts messages that come to a rank before it has asked for them. It stands between the library and the MPI library
-// and matches sends with receives as MPI does: by sender, receiver and tag, in order. All ranks are on one machine.
+// Counts unexpected messages, which arrive at a rank before it posts their receive. It stands between taquin and the
+// MPI library and matches sends with receives as MPI does: by sender, receiver and tag, in order. One machine.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace taquin::test::flood {
 
 struct peaks {
-  std::int64_t unexpected = 0;        ///< most messages with data that were at this rank at once and not asked for
+  std::int64_t unexpected = 0;        ///< most unexpected messages with data at this rank at a time
   std::int64_t unexpected_bytes = 0;  ///< most bytes of them
-  std::int64_t untaken = 0;           ///< most messages that this rank had sent and that were not asked for
+  std::int64_t untaken = 0;           ///< most messages of this rank that were unexpected
   std::int64_t sent = 0;              ///< messages with data that this rank has sent
 };
 
-// What counts (layer.cpp).
+// The counter (layer.cpp).
 peaks counted();
 
 /// Counts from now on, from 0. Collective over MPI_COMM_WORLD; nothing is on its way.
@@ -27,7 +27,7 @@ inline peaks now() {
   if (p.sent > 0 || p.unexpected > 0) instruments::fired(instruments::kind::message_counter);
   return p;
 }
-/// What is sent so far and not asked for. Local.
+/// The unexpected messages so far. Local.
 std::int64_t left();
 
 }  // namespace taquin::test::flood

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   for (int call = 0; call < 60; ++call)
     if (exchange(ring) != MPI_SUCCESS) printf("rank %d: call %d fails\n", rank, call);
   if (rank == ranks - 1) MPI_Barrier(MPI_COMM_WORLD);
-  /* A rank whose neighbours have both begun may complete its call. */
+  /* A rank whose neighbours have both started may complete its call. */
   for (int call = 0; call < ranks && !failed; ++call) failed = exchange(ring) != MPI_SUCCESS;
   if (rank != ranks - 1) MPI_Barrier(MPI_COMM_WORLD);
   printf("rank %d: %s\n", rank, failed ? "error" : "no error");

@@ -90,7 +90,7 @@ static void start(MPI_Comm comm, const graph *g, call *c, int number) {
   OK(MPI_Type_free(&type));
 }
 
-/* Several at once, completed in different ways among messages of the program's own, or behind a barrier. */
+/* Several concurrent calls, completed in different ways among messages of the program's own, or after a barrier. */
 static void nonblocking(MPI_Comm comm, const graph *g, int first, int how) {
   call calls[at_once];
   MPI_Request requests[at_once + 2];
@@ -158,7 +158,7 @@ static void all_forms(MPI_Comm comm, const graph *g) {
   for (int i = 0; i < 3; ++i) blocking(comm, g, number++);
   call last;
   start(comm, g, &last, number);
-  OK(MPI_Comm_free(&comm)); /* what is under way goes on */
+  OK(MPI_Comm_free(&comm)); /* pending calls continue */
   OK(MPI_Wait(&last.request, MPI_STATUS_IGNORE));
   check(&last, g, number);
 }

@@ -20,7 +20,7 @@ enum { most = 8, block = 5, kinds = 3 };
 static int served;          /* by a plan, at every start */
 static MPI_Status *ignored; /* a variable, because MPICH's header warns of the constant in its place */
 
-/* One exchange of each kind; `block` ints for each rank, whose values tell who, to whom, which and when. */
+/* One exchange of each kind; `block` ints for each rank, whose values contain sender, receiver, call and time. */
 struct exchange {
   MPI_Comm comm;
   int rank, ranks, kind, serial;
@@ -111,7 +111,7 @@ static void one_by_one(void) {
   }
 }
 
-/* As many starts as tell which way is faster. */
+/* As many starts as it takes to find the faster library. */
 static void seven_starts(void) {
   struct exchange x;
   make(&x, MPI_COMM_WORLD, 1);
@@ -278,7 +278,7 @@ static void neighbours(void) {
   OK(MPI_Request_free(&request));
 }
 
-/* What a program does wrong with a served request is an error, and the request lives on. */
+/* A wrong use of a served request is an error, and the request lives on. */
 static void errors(void) {
   MPI_Comm comm;
   struct exchange x;

@@ -1,4 +1,4 @@
-/* A profiling tool as others are: counts some calls, and tells when MPI is finalised. PROFILER names it. */
+/* An ordinary profiling tool: counts some calls, and reports when MPI is finalised. PROFILER names it. */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype ty
   return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
 }
 
-/* What starts requests, or looks whether they are complete. */
+/* The functions that start requests, or test whether they are complete. */
 int MPI_Start(MPI_Request *request) {
   ++completions;
   return PMPI_Start(request);

@@ -1,5 +1,5 @@
 /* Exchanges among neighbours at random: several graphs at a time, calls of all forms in flight on them, completed in
-   another order on each rank, graphs freed with calls under way; every value checked.
+   another order on each rank, graphs freed with pending calls; every value checked.
      random_neighbours SEED STEPS */
 #include <mpi.h>
 #include <stdint.h>
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     const unsigned what = next(&shared_state, 200);
     graph *g = &all[at];
     call *c = &calls[at][slot];
-    if (what < 1) { /* what is under way goes on */
+    if (what < 1) { /* pending calls continue */
       OK(MPI_Comm_free(&g->comm));
       for (int k = 0; k < most_calls; ++k) end(&calls[at][k]);
       make_graph(g, made++);

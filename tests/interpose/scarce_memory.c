@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   MPI_Request one;
   OK(MPI_Alltoall_init(send, 1, MPI_INT, recv, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &one));
   OK(MPI_Start(&one));
-  /* Nobody reads the array: its copy, which taquin passes on, is what there is no room for. */
+  /* The array is not read: its copy, which taquin passes on, has no memory. */
   MPI_Request *const requests = mmap(NULL, many * sizeof(MPI_Request), PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CHECK(requests != MAP_FAILED);

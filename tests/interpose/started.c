@@ -1,4 +1,4 @@
-/* Nonblocking exchanges among all ranks as a program has them: the three forms, several under way, completed in all
+/* Nonblocking exchanges among all ranks as a program has them: the three forms, several pending, completed in all
    ways and orders among messages of the program's own; every value checked. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void several(MPI_Comm comm, int first, int how, int behind_barrier) {
   for (int i = 0; i < at_once; ++i) check(&calls[i], first + i);
 }
 
-/* A start waits for nobody: rank 0 has begun all its calls before the others begin the first. */
+/* A start waits for no rank: rank 0 has started all its calls before the others start the first. */
 static void one_ahead_of_all(MPI_Comm comm, int first) {
   call calls[at_once];
   int token = 0;
@@ -140,7 +140,7 @@ static void in_place(MPI_Comm comm) {
   for (int k = 0; k < ranks; ++k) CHECK(data[k] == 100 * k + rank);
 }
 
-/* Enough calls of each kind for what is faster to be known. Frees the communicator while a call is under way. */
+/* Enough calls of each kind to find the faster library. Frees the communicator while a call is in progress. */
 static void on(MPI_Comm comm, int rounds) {
   int number = 0;
   MPI_Comm_size(comm, &ranks);
@@ -192,7 +192,7 @@ static void begin_to_agree(MPI_Comm comm) {
   }
 }
 
-/* More communicators than MPI libraries have at a time, each freed soon after its ranks have begun to agree, every
+/* More communicators than MPI libraries have at a time, each freed soon after its ranks have entered agreement, every
    second one in the function of another one's attribute. */
 static void come_and_go(void) {
   int key = MPI_KEYVAL_INVALID;

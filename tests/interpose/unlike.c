@@ -1,4 +1,4 @@
-/* Ranks that are not alike: what one process can know alone differs on one rank from the start, or from a later
+/* Ranks that differ: a local property differs on one rank from the start, or from a later
    call on, and every form of all-to-all call goes on with right results. Arguments: the thing that differs, the
    round before which it begins to (0: before MPI_Init), and for a device its runtime. */
 #define _GNU_SOURCE
@@ -23,7 +23,7 @@ static MPI_Datatype pair_of_ints; /* a block as another type with the same signa
 
 static int is(const char *name) { return strcmp(thing, name) == 0; }
 
-/* What one rank does alone. */
+/* The action of one rank alone. */
 static void begin_to_differ(void) {
   differs = 1;
   if (is("runtime") || is("device")) {
@@ -201,7 +201,7 @@ static void make_persistent(MPI_Comm all, MPI_Comm ring, MPI_Request requests[])
 }
 #endif
 
-/* A start waits for nobody: this rank starts many before another one, which waits for its message, starts the first. */
+/* A start waits for no rank: this rank starts many before another, which waits for its message, starts the first. */
 static void ahead(MPI_Comm comm, MPI_Comm ring) {
   enum { starts = 60 };
   static int many_out[starts][most_ranks], many_in[starts][most_ranks];

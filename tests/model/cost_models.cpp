@@ -160,7 +160,7 @@ TEST(cost_models, overheads_of_many_messages_add_up_on_the_processor) {
   const auto& l = m.levels[0].loggp;
   // p − 1 sends back to back, then the last message's way, then what of the receives is left.
   const int p = 5;
-  // A gap longer than the overhead lets the processor receive between two sends.
+  // A gap longer than the overhead lets the core receive between two sends.
   const seconds least = (p - 1) * l.overhead + (p - 1) * l.overhead;
   EXPECT_GE(slowest(uniform(*find_algorithm("spread_out"), p, 1), m), least);
   EXPECT_LE(slowest(uniform(*find_algorithm("spread_out"), p, 1), m),
@@ -195,7 +195,7 @@ TEST(cost_models, the_ranks_of_a_node_share_its_link) {
   }
 }
 
-// Most intervals that have begun and not ended.
+// Most intervals that have started and not ended.
 std::size_t most_at_once(std::vector<std::array<seconds, 2>> all) {
   std::vector<std::pair<seconds, int>> ends;
   for (const auto& [begin, end] : all) ends.insert(ends.end(), {{begin, 1}, {end - 1e-12, -1}});

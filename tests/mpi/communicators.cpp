@@ -1,5 +1,5 @@
-// What taquin keeps per communicator: the private communicator, and who has which tags. Run with room for three private
-// communicators and for four plans on each.
+// Objects that taquin keeps per communicator: the private communicator, and the owners of tags. Run with room for three
+// private communicators and for four plans on each.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(tags, are_refused_on_all_ranks_when_all_are_in_use) {
     }
     ints more(most_plans);
     EXPECT_THROW(plan(more.given(comm.get()), opts), usage_error);
-    // What is free on one rank only is not enough; in the end all but one are free everywhere.
+    // A set that is free on one rank only is not enough; in the end all but one are free everywhere.
     plans[at(rank % (most_plans - 1))].reset();
     if (size_of(comm.get()) > 1) {
       EXPECT_THROW(plan(more.given(comm.get()), opts), usage_error);

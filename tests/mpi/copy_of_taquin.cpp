@@ -6,8 +6,8 @@
 
 #include "taquin/alltoall.hpp"
 
-/// An exchange that asks for the nodes of a communicator of its own. 0: what comes is right, and calls after that find
-/// the same nodes.
+/// An exchange that uses the nodes of a communicator of its own. 0: the received data are right, and calls after that
+/// find the same nodes.
 extern "C" int exchange_by_nodes() {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);

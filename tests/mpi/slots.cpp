@@ -1,4 +1,4 @@
-// What floors keep with a communicator: found by its key, and destroyed in order.
+// Objects that layers keep with a communicator: found by their key, and destroyed in order.
 #include "mpi/slots.hpp"
 
 #include <gtest/gtest.h>

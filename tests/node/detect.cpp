@@ -34,7 +34,7 @@ struct world {
   int ranks = 1;
 };
 
-// Moving over all processors takes long where they are busy: a rank waited in it for a minute.
+// Moving over all cores takes long if they are busy: a rank waited in it for a minute.
 TEST(nodes, are_found_out_without_moving_the_process) {
   bindings_set = 0;
   const cpu_set_t all = [] {

@@ -79,7 +79,7 @@ TEST_F(first_calls, keep_to_the_limit_of_the_call) {
   }
 }
 
-// Sizes around what mailboxes and bounce buffers hold, types with holes, and blocks that only some ranks have.
+// Sizes around the capacity of mailboxes and bounce buffers, types with gaps, and blocks that only some ranks have.
 TEST_F(first_calls, put_every_byte_in_its_place) {
   unsigned seed = 0;
   for (const std::size_t type : {0U, 1U, 3U, 5U, 7U}) {
@@ -204,7 +204,7 @@ TEST_F(first_calls, after_a_communicator_of_the_same_ranks_are_served_by_its_mem
   for (int i = 0; i < 4; ++i) EXPECT_EQ(call(other.get(), 7), "");
 }
 
-// What one leaves is used by the next with the same ranks in the same order, and by no other.
+// The memory of a freed one is used by the next with the same ranks in the same order, and by no other.
 TEST_F(first_calls, on_communicators_that_come_and_go) {
   for (int round = 0; round < 30; ++round) {
     MPI_Comm next = MPI_COMM_NULL;

@@ -70,7 +70,7 @@ TEST(node_calls, exchange_in_place_what_fits_and_what_does_not) {
     }
 }
 
-// What a step among nodes carries needs no more memory than its blocks. With less, ranks request what they can place.
+// Blocks in a step among nodes need no memory beyond their own. With less, ranks request the data that they can place.
 TEST(node_calls, exchange_in_place_within_limits_of_memory) {
   const int p = size_of(MPI_COMM_WORLD);
   auto types = types_of({0});
@@ -122,7 +122,7 @@ TEST(node_calls, keep_to_the_smallest_memory_of_any_rank_or_fail_on_all) {
       }
 }
 
-// What is wrong on one rank is an error on all, with nothing delivered, and the next call is as any other.
+// An error on one rank is an error on all, with nothing delivered, and the next call is as any other.
 TEST(node_calls, that_are_wrong_on_one_rank_fail_on_all_ranks) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);

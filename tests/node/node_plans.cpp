@@ -234,7 +234,7 @@ TEST(node_plans, count_the_memory_that_they_share_and_give_it_back) {
   EXPECT_EQ(mapped_files(), before);
 }
 
-// What does not fit into the least memory of any rank goes by messages, on all ranks alike.
+// Blocks that do not fit into the least memory of any rank go by messages, on all ranks.
 TEST(node_plans, keep_to_the_smallest_memory_of_any_rank) {
   const int p = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);

@@ -77,7 +77,7 @@ class offering_rank {
     from += n;
   }
 
-  // What is gone may be written over.
+  // Places of fetched data may be overwritten.
   void forget(const node_offers::part& part) {
     EXPECT_EQ(part.offset, left_[at(part.reader)]);
     auto& data = mine_[at(part.reader)];

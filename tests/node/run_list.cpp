@@ -1,4 +1,4 @@
-// What a rank has for others in a step among nodes: a record, runs, and blocks in them.
+// The blocks of a rank for others in a step among nodes: a record, runs, and blocks in them.
 #include "node/run_list.hpp"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 namespace taquin::test {
 namespace {
 
-/// What this process has mapped, in bytes; of taquin's files, where `shared`.
+/// The mapped bytes of this process; of taquin's files, where `shared`.
 std::size_t mapped_bytes(bool shared) {
   std::ifstream maps("/proc/self/maps");
   std::size_t sum = 0;

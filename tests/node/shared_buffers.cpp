@@ -17,7 +17,7 @@
 namespace taquin::test {
 namespace {
 
-// What rank `from` sends to `to` in a run.
+// The data that rank `from` sends to `to` in a run.
 int value_of(int run, int from, int to, count_t i) { return run * 31 + from * 1009 + to * 101 + static_cast<int>(i); }
 count_t count_of(int run, int from, int to) {
   constexpr std::array<count_t, 6> sizes{0, 3, 200, 5000, 40000, 90000};

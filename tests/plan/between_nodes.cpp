@@ -263,7 +263,7 @@ TEST_F(between_nodes, counts_that_do_not_match_are_an_error_on_all_ranks) {
   }
 }
 
-// Whatever the limit, ranks serve the call or refuse it together; nothing moves, so that a step needs least.
+// Whatever the limit, ranks serve the call or refuse it together; an empty exchange needs least in a step.
 TEST_F(between_nodes, empty_exchanges_in_place_hold_every_limit) {
   int nothing = 0;
   for (std::size_t limit = 0; limit <= 2048; limit += 52) {
@@ -385,7 +385,7 @@ TEST_F(between_nodes, alltoallw_in_place_with_elements_of_several_sizes_is_refus
   }
 }
 
-// What offers to the own node take comes on top of what the algorithm needs.
+// Offers to the own node need memory beyond that of the algorithm.
 TEST_F(between_nodes, in_place_goes_within_any_limit_or_is_refused_on_all_ranks) {
   const std::vector<count_t> counts(at(p), 5);
   std::vector<count_t> displs(at(p));

@@ -101,7 +101,7 @@ TEST_P(budget, all_memory_of_a_plan_is_counted) {
     mine.fill(1);
     const heap_watch watch;
     const plan p(given, opts());
-    // What is counted lies on the heap, or in the plan itself where it is small.
+    // Counted memory lies on the heap, or in the plan itself if it is small.
     EXPECT_LE(watch.live(), p.memory() + sizeof(detail::plan_state));
     EXPECT_LE(watch.peak(), p.peak_memory() + sizeof(detail::plan_state));
   });
@@ -189,7 +189,7 @@ TEST_P(budget, a_call_that_fails_on_one_rank_takes_no_more_than_its_limit) {
   };
   const bool harms = me == p - 1;
   out[0] = harms ? n + n / 2 : n;
-  // On the short way of a named call only the receiver knows.
+  // On the fast path of a named call only the receiver knows.
   if (GetParam() != &detail::shared_memory) fail("sends more than is expected", least);
   out[0] = harms ? n / 2 : n;
   if (GetParam() != &detail::shared_memory) fail("sends less", least);
@@ -228,7 +228,7 @@ TEST(budget_of_a_call, that_taquin_chooses_the_algorithm_of_is_never_exceeded_by
   EXPECT_GT(served, 0);
 }
 
-// On the short way a call takes no memory but room for blocks; agreeing in full makes a plan, which takes more.
+// On the fast path a call allocates no memory but for blocks; agreeing in full makes a plan, which needs more.
 TEST(short_way, a_call_that_names_shared_memory_takes_no_more_than_one_that_names_nothing) {
   int p = 0;
   int me = 0;
@@ -255,7 +255,7 @@ TEST(short_way, a_call_that_names_shared_memory_takes_no_more_than_one_that_name
   EXPECT_EQ(memory("shared_memory"), memory("auto"));
 }
 
-// The test of the test: what is asked for by each of the ways there are is seen, and the MPI library's own is not.
+// The test of the test: requests by each of the possible functions are seen, and the MPI library's own are not.
 TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does) {
   const auto seen = [](auto take, auto give_back) {
     const heap_watch watch;

@@ -15,7 +15,7 @@ namespace {
 using detail::memory_budget;
 using detail::task;
 
-/// What the tasks work on: memory, a place to wait, and what they have done.
+/// The objects that the tasks use: memory, a place to wait, and their results.
 struct bench {
   std::pmr::memory_resource* memory;
   std::coroutine_handle<> waiting = nullptr;

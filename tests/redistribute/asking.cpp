@@ -40,7 +40,7 @@ class asking : public testing::Test {
     return detail::target_exchange::suits(comm, detail::blocking_channel(MPI_COMM_WORLD), 0, unlimited);
   }
 
-  // Blocks of one word that tell whose they are.
+  // Blocks of one word that contains their identity.
   struct array {
     array(int owner, int blocks) : rank(owner), data(at(blocks) + 2, guard) { fill(); }
     void fill() {
@@ -82,7 +82,7 @@ class asking : public testing::Test {
     }
   }
 
-  // What all ranks say of a map, by either way; then the right map moves.
+  // The result of all ranks for a map, by either algorithm; then the right map moves.
   void refuses_alike(const rank_map& bad, const block_problem& good, const redistribute_options& o) {
     array a(rank, mine(good).blocks);
     redistribution r = a.object(o);

@@ -59,7 +59,7 @@ TEST_F(bounded_test, copies_a_piece_of_a_chain_of_local_moves) {
   for (const auto* a : detail::redistributions()) EXPECT_LE(most_changed(map, rank, a->name), most) << a->name;
 }
 
-// Where ranks read each other's memory, what comes to free places could all be read at once. The bound is one on copies
+// If ranks read each other's memory, all blocks for free places could be read in one test. The bound is one on copies
 // that the rank makes: messages are received by the MPI library, as many in a test as peers answer meanwhile.
 TEST_F(bounded_test, copies_a_piece_of_what_it_reads) {
   if (!detail::environment::get().single_copy) GTEST_SKIP() << "blocks come by messages";

@@ -1,4 +1,4 @@
-// What is refused, on every rank, with the data untouched; and the memory that is promised.
+// Arguments that are refused, on every rank, with the data untouched; and the memory that is promised.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -258,7 +258,7 @@ TEST_F(refusal, too_little_memory_on_one_rank_is_refused_on_all) {
 TEST_F(refusal, blocks_of_a_type_with_holes_leave_the_holes_alone) {
   MPI_Datatype holes = MPI_DATATYPE_NULL;
   MPI_Datatype one = MPI_DATATYPE_NULL;
-  MPI_Type_vector(2, 1, 2, MPI_INT, &one);  // int, hole, int
+  MPI_Type_vector(2, 1, 2, MPI_INT, &one);  // int, gap, int
   MPI_Type_create_resized(one, 0, 4 * sizeof(int), &holes);
   MPI_Type_commit(&holes);
   std::vector<int> wide(blocks * 4);
@@ -276,7 +276,7 @@ TEST_F(refusal, blocks_of_a_type_with_holes_leave_the_holes_alone) {
 
 // Large blocks that come to scattered places are received by a derived type.
 TEST_F(refusal, scattered_large_blocks_of_a_type_with_holes_leave_the_holes_alone) {
-  constexpr int pairs = 200;  // of an int and a hole
+  constexpr int pairs = 200;  // of an int and a gap
   MPI_Datatype holes = MPI_DATATYPE_NULL;
   MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &holes);
   MPI_Type_commit(&holes);
@@ -317,7 +317,7 @@ TEST_F(refusal, the_c_calls_redistribute_and_report) {
   std::size_t bytes = 0;
   ASSERT_EQ(TAQUIN_Redistribution_memory(r, &bytes), MPI_SUCCESS);
   EXPECT_GT(bytes, 0U);
-  // What is wrong on one rank is an error on all, with the data untouched.
+  // An error on one rank is an error on all, with the data untouched.
   const bool wrong = rank == ranks - 1;
   const auto before = other;
   EXPECT_NE(TAQUIN_Redistribution_redistribute(r, wrong ? -1 : blocks, ranks_to.data(), indices.data()), MPI_SUCCESS);

@@ -1,5 +1,5 @@
-// What is whole of a redistribution that is left in the middle, compared with the data: every block says where it comes
-// from. All ranks in one process.
+// The map of whole data after an aborted redistribution, compared with the data: every block has its origin as its
+// value. All ranks in one process.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

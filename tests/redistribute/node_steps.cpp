@@ -30,7 +30,7 @@ class node_steps_of_blocks : public testing::Test {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   }
 
-  // Blocks of `words` words that tell whose they are, between guards.
+  // Blocks of `words` words with their identity, between guards.
   struct array {
     array(int rank_, int blocks_, std::size_t words_,
           std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
@@ -175,7 +175,7 @@ TEST_F(node_steps_of_blocks, stay_as_they_are_where_one_rank_has_a_bad_map) {
   a.expect_as_before();
 }
 
-// Where the limit leaves no room they go the long way.
+// If the limit is too small for the step they take the general path.
 TEST_F(node_steps_of_blocks, keep_to_the_memory) {
   const auto all = test::shift_problem(ranks, 40, 40);
   const auto& map = all[static_cast<std::size_t>(rank)];
@@ -199,7 +199,7 @@ TEST_F(node_steps_of_blocks, keep_to_the_memory) {
   }
 }
 
-// Other calls on the communicator before, behind and while one is under way that does not wait.
+// Other calls on the communicator before, after and during one that does not wait.
 TEST_F(node_steps_of_blocks, among_other_calls) {
   const auto all = test::one_cycle(ranks, 6);
   const auto& map = all[static_cast<std::size_t>(rank)];

@@ -1,4 +1,4 @@
-// Redistribution problems for all ranks at once, seeded, so that every rank makes the same one.
+// Redistribution problems for all ranks together, seeded, so that every rank makes the same one.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,7 @@ inline block_problem one_empty_problem(int ranks, int blocks) {
   return all;
 }
 
-/// What a block holds before it moves: unlike for any two blocks, bytes and all.
+/// The content of a block before it moves: different for any two blocks, bytes and all.
 inline std::uint64_t identity(int rank, int block) {
   return (static_cast<std::uint64_t>(rank) << 32U | static_cast<std::uint32_t>(block)) * 0x9e3779b97f4a7c15ULL + 1;
 }

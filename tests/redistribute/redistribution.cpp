@@ -31,7 +31,7 @@ class redistribute_blocks : public testing::Test {
     return all[static_cast<std::size_t>(rank)];
   }
 
-  // Blocks of `words` 64-bit words that all tell whose block it is.
+  // Blocks of `words` 64-bit words that all contain the block's identity.
   void check(const block_problem& all, std::size_t words, const redistribute_options& o) {
     const auto& map = mine(all);
     std::vector<std::uint64_t> data(static_cast<std::size_t>(map.blocks) * words + 2, 0xabababab);
@@ -55,7 +55,7 @@ class redistribute_blocks : public testing::Test {
     for (const auto* a : detail::redistributions()) check(all, words, {.algorithm = a->name});
   }
 
-  // Many ranks have few blocks each: on few processors each phase takes its time.
+  // Many ranks have few blocks each: on few cores each phase takes its time.
   [[nodiscard]] int some(int blocks) const { return ranks > 5 ? blocks / 3 : blocks; }
   [[nodiscard]] std::vector<int> sizes(int n) const {
     std::vector<int> s;
@@ -95,7 +95,7 @@ TEST_F(redistribute_blocks, of_many_bytes_by_every_algorithm) {
       check(test::random_problem(sizes(25), live, seed), words, {.algorithm = "slots"});
 }
 
-// Blocks of one rank have holes: then nobody reads.
+// Blocks of one rank have gaps: then no rank reads.
 TEST_F(redistribute_blocks, of_many_bytes_with_holes_on_one_rank) {
   constexpr std::size_t words = 600;
   const block_problem all = test::shift_problem(ranks, 12, 12);
@@ -123,7 +123,7 @@ TEST_F(redistribute_blocks, of_many_bytes_with_holes_on_one_rank) {
   MPI_Type_free(&type);
 }
 
-// Two at once and a plan between them, each looked at in turn and in other orders on other ranks.
+// Two concurrent ones and a plan between them, polled alternately and in other orders on other ranks.
 TEST_F(redistribute_blocks, several_are_under_way_at_once) {
   const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 200), 90, 21);
   const auto& map = mine(all);

@@ -120,7 +120,7 @@ RC_GTEST_PROP(redistribution_property, pushed_blocks_are_where_they_belong_or_no
   RC_ASSERT(difference(all, o).empty());
 }
 
-// One task for all ranks, so that what pushing says can be looked at before the long way.
+// One task for all ranks, so that the result of pushing can be examined before the general path.
 TEST(pushed_blocks, change_nothing_where_a_map_is_invalid_or_places_are_wanted_twice) {
   for (const int wrong : {0, 1, 2, 3})
     for (unsigned seed = 0; seed < 40; ++seed) {
@@ -171,7 +171,7 @@ TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
           }
 }
 
-// What budget_exceeded names, and the largest buffers that a limit allows.
+// The bytes that budget_exceeded names, and the largest buffers that a limit allows.
 TEST(footprint, of_the_fewest_buffers_is_within_its_bound_and_any_limit_from_there_on_is_kept) {
   for (const auto* a : redistributions())
     for (const int p : {1, 2, 64, 4096})
@@ -251,7 +251,7 @@ TEST(switching, every_algorithm_goes_on_where_phases_have_stopped) {
         }
 }
 
-// Rank 0 has what all others want, in runs that need no packing: more requests come than it may answer at once.
+// Rank 0 has blocks for all others, in runs that need no packing: more requests arrive than it may answer at a time.
 TEST(limits, hold_where_many_ranks_ask_one) {
   constexpr int p = 24;
   constexpr int part = 400;

@@ -26,11 +26,11 @@ struct rank_state {
   std::pmr::memory_resource* memory = &budget;  // of its task
 };
 
-// Who reads blocks of whom: nobody of anybody, all of all, or ranks of nodes of three of each other.
+// The readers of blocks: none, all of all, or ranks of nodes of three of each other.
 enum class readers : std::uint8_t { nobody, all, of_nodes };
 
-// What goes before the algorithm: nothing; ranks learn their targets, as the library does; or blocks are pushed, and
-// where that fails ranks learn their targets.
+// The phase before the algorithm: none; ranks exchange their targets, as the library does; or blocks are pushed, and if
+// that fails ranks exchange their targets.
 enum class beginning : std::uint8_t { at_once, learning, pushing };
 
 // Of each three ranks, those that are left alone at the end included.

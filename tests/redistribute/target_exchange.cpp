@@ -1,4 +1,4 @@
-// What a rank learns of its places by a sparse exchange, by messages and on nodes, whatever the number of ranks.
+// The places of a rank by a sparse exchange, by messages and on nodes, whatever the number of ranks.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -29,7 +29,7 @@ class target_exchanges : public testing::Test {
     running.meet(MPI_COMM_WORLD);
   }
 
-  // Asks for the targets of a map, and keeps them.
+  // Requests the targets of a map, and keeps them.
   outcome ask(const test::block_problem& all, std::size_t memory, bool valid = true) {
     const test::rank_map& mine = all[at(rank)];
     data.assign(at(mine.blocks), 0);
@@ -100,7 +100,7 @@ TEST_F(target_exchanges, bring_the_places_of_all_blocks_in_order) {
   expect_targets(test::shift_problem(ranks, 50, 50));
 }
 
-// Down to the least memory all ranks find alike whether it suffices.
+// Down to the least memory all ranks find consistently whether it suffices.
 TEST_F(target_exchanges, lack_memory_on_all_ranks_alike) {
   if (ranks == 1) GTEST_SKIP() << "nobody is asked";
   const auto all = test::random_problem(std::vector<int>(at(ranks), 200), 100, 11);

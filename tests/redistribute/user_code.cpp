@@ -1,5 +1,5 @@
-// A migration runs code of the program: its function, its container, its allocator. What that throws on one rank, and
-// numbers that are no ranks, are an error on every rank, with the elements kept.
+// A migration runs code of the program: its function, its container, its allocator. Exceptions of that code on one
+// rank, and numbers that are no ranks, are an error on every rank, with the elements kept.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -80,7 +80,7 @@ TEST_F(user_code, a_function_that_throws_on_one_rank_is_an_error_on_all) {
   expect_usable();
 }
 
-// Gives what it is asked for until it is told to refuse.
+// Allocates until it is set to refuse.
 class refusing_memory final : public std::pmr::memory_resource {
  public:
   bool refuse = false;

@@ -97,7 +97,7 @@ class bad_input : public testing::TestWithParam<const detail::algorithm*> {
   }
 };
 
-// What leaving the choice to taquin needs is made by all ranks together: not before they have agreed that all do.
+// The objects for taquin's own choice are made by all ranks together: not before they have agreed that all need them.
 TEST(first_call, of_a_communicator_fails_on_all_when_only_some_ranks_leave_the_choice) {
   if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "takes two ranks";
   for (const char* name : {"pairwise", "teleport"}) {
@@ -203,7 +203,7 @@ TEST_P(bad_input, null_type_fails_on_all) {
                   "null send datatype");
 }
 
-// Arrays that are missing on the last rank only: the others learn of it, and nobody reads at address 0.
+// Arrays that are missing on the last rank only: the others get the error, and no rank reads at address 0.
 TEST(arrays, that_are_missing_fail_on_all) {
   call c(MPI_COMM_WORLD);
   const std::vector<MPI_Datatype> ints(at(c.p), MPI_INT);
@@ -231,7 +231,7 @@ TEST(arrays, that_are_missing_fail_on_all) {
   }
 }
 
-// Blocks that lie in each other's holes do not overlap: rank i's ints become column i of a matrix.
+// Blocks that lie in each other's gaps do not overlap: rank i's ints become column i of a matrix.
 TEST(overlap, interleaved_blocks_are_no_error) {
   constexpr int rows = 5;
   int p = 0;
@@ -390,7 +390,7 @@ TEST(plan_use, starting_a_started_plan_is_refused_and_does_no_harm) {
   EXPECT_THROW(p.run(), usage_error);
   p.wait();
   c.expect_right();
-  p.wait();  // nothing is started: returns at once
+  p.wait();  // nothing is started: returns immediately
   EXPECT_TRUE(p.test());
 }
 

@@ -1,5 +1,5 @@
-// Run where /dev/shm is small and nobody else's: no memory is left there, nothing can be made there
-// (TAQUIN_TEST_NO_SHM), or ranks have different ones (TAQUIN_TEST_OWN_SHM), and all exchanges are right all the same.
+// Run where /dev/shm is small and private: no memory is left there, nothing can be made there (TAQUIN_TEST_NO_SHM), or
+// ranks have different ones (TAQUIN_TEST_OWN_SHM), and all exchanges are right all the same.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

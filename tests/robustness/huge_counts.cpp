@@ -30,7 +30,7 @@ std::vector<count_t> tested_sizes() {
   return {std::strtoll(text, nullptr, 0)};
 }
 
-// What algorithms that stage data may take: they then say, on all ranks, that it is too little.
+// The limit of algorithms that stage data: they then fail, on all ranks, because it is too small.
 constexpr std::size_t memory = std::size_t{64} << 20;
 constexpr count_t small = 5;
 
@@ -95,7 +95,7 @@ TEST_P(huge, blocks_of_an_alltoall_arrive_whole) {
   }
 }
 
-// What rank 0 has in the first half goes to the second half of rank 1, and the other way round.
+// The data in the first half of rank 0 go to the second half of rank 1, and the reverse.
 TEST_P(huge, blocks_arrive_whole_in_place) {
   const int rank = rank_in(MPI_COMM_WORLD);
   for (const count_t n : tested_sizes()) {

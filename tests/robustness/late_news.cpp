@@ -1,5 +1,5 @@
-// A rank whose time is over while others go on to a call of the MPI library that they cannot leave: it learns late that
-// all ranks have come. This process hears nothing for a while: its PMPI_Test and PMPI_Testsome say that requests are
+// A rank whose timeout ends while others enter a call of the MPI library that they cannot abort: it sees late that all
+// ranks have arrived. This process sees no news for a while: its PMPI_Test and PMPI_Testsome report that requests are
 // pending, and its PMPI_Iprobe that there is no message.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ namespace {
 
 class late_news : public testing::Test {
  protected:
-  // How a call ends: rank 0 has little time, and hears nothing for longer.
+  // How a call ends: rank 0 has a short timeout, and sees no news for longer.
   std::string call(std::string_view algorithm, deaf rank_0) {
     int out[2] = {rank, rank};
     int in[2] = {-1, -1};
@@ -107,19 +107,19 @@ class late_news : public testing::Test {
   MPI_Comm comm = duplicate(MPI_COMM_WORLD);  // lost to taquin where a rank has left: not freed
 };
 
-// Ranks have agreed to make a communicator. The others have not begun to do so: they have their own timeouts.
+// Ranks have agreed to make a communicator. The others have not started to do so: they have their own timeouts.
 TEST_F(late_news, that_all_have_come_to_the_first_call) {
   EXPECT_FALSE(call("spread_out", deaf::in_reduction).empty());
 }
 
-// They may have begun it.
+// They may have started to.
 TEST_F(late_news, that_all_know_that_all_have_come_to_the_first_call) {
   EXPECT_EQ(call("spread_out", deaf::in_barrier), "");
 }
 
 // Ranks have agreed that the MPI library does the exchange.
 TEST_F(late_news, that_all_have_come_to_a_call) {
-  ASSERT_EQ(call("auto", deaf::never), "");  // what the choice takes memory for is there
+  ASSERT_EQ(call("auto", deaf::never), "");  // the memory of the choice is there
   EXPECT_FALSE(call("native", deaf::in_message).empty());
 }
 

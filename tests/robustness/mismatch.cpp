@@ -47,7 +47,7 @@ TEST_P(mismatched, counts_are_an_error_on_all_ranks) {
     made.start();
     made.wait();
   };
-  // A blocking call that names shared_memory goes the short way: the rank that expects another size has the error.
+  // A blocking call that names shared_memory takes the fast path: the rank that expects another size has the error.
   const bool short_way = !reused && a == &detail::shared_memory;
   for (int again = 0; again < 2; ++again) {
     try {
@@ -118,7 +118,7 @@ TEST(blocks_that_are_too_long, write_nothing_after_calls_of_their_size) {
   }
 }
 
-// The two meet in the agreement, and would wait for each other's data.
+// The two are in the same agreement, and would wait for each other's data.
 TEST(a_plan_on_one_rank_and_a_call_on_another, is_an_error_of_all) {
   const int p = size_of(MPI_COMM_WORLD);
   std::vector<int> out(at(p), 1);
@@ -137,7 +137,7 @@ TEST(a_plan_on_one_rank_and_a_call_on_another, is_an_error_of_all) {
   }
 }
 
-// Blocks that travel with the agreement reach a rank that has none, and no room for them: it agrees on its stack.
+// Blocks piggybacked on the agreement reach a rank that has none, and no memory for them: it agrees on its stack.
 TEST(a_redistribution_on_one_rank_and_a_call_on_the_others, is_an_error_of_all) {
   constexpr count_t bytes = 22000;
   const int p = size_of(MPI_COMM_WORLD);

@@ -16,7 +16,7 @@ using form = exchange::form;
 class plans : public testing::TestWithParam<const detail::algorithm*> {
  protected:
   plans() {
-    types_.push_back(all_types[3].make());  // holes
+    types_.push_back(all_types[3].make());  // gaps
     plain_.push_back(all_types[0].make());
   }
 
@@ -83,7 +83,7 @@ TEST_P(plans, complete_by_tests_alone_while_the_program_computes) {
   p->start();
   bool done = false;
   volatile double work = 1;
-  // Ranks share processors here, so it is not told how many slices it takes: far more than enough.
+  // Ranks are oversubscribed here, so the number of slices that it needs is unknown: far more than enough.
   for (int slice = 0; slice < 2000000 && !done; ++slice) {
     for (int i = 0; i < 50; ++i) work = work * 1.0000001 + 1;
     done = p->test();

@@ -28,8 +28,8 @@ int number(const char* variable, int otherwise) {
 
 enum class library { taquin, mpi };
 
-// A call of any kind with data that follow from `call`: true where what comes is right. By the MPI library: the same
-// with separate buffers.
+// A call of any kind with data that follow from `call`: true if the received data are right. By the MPI library: the
+// same with separate buffers.
 bool one_call(int call, MPI_Comm comm, library whose = library::taquin) {
   const int p = size_of(comm);
   const int rank = rank_in(comm);

@@ -71,7 +71,7 @@ class in_threads : public testing::Test {
   std::deque<scoped_comm> comms_;
 };
 
-// First of all tests: what is made once in a process is made by all threads at once.
+// First of all tests: objects that exist once in a process are made by all threads concurrently.
 TEST_F(in_threads, the_first_use_of_the_library_is_by_all_at_once) {
   run_all([&](int, MPI_Comm comm) {
     for (const auto kind : {form::alltoallw, form::alltoallv, form::alltoall}) call(make_problem(kind, 1), comm);

@@ -33,8 +33,8 @@ class timeouts : public testing::Test {
   [[nodiscard]] exchange ints(MPI_Comm on) {
     return exchange::alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, on);
   }
-  /// What is said when all ranks but the last do `step`, and the last does `meanwhile`. Nothing on the last, and where
-  /// the clock of another rank was faster: that one has left, and this rank is told.
+  /// The report when all ranks but the last do `step`, and the last does `meanwhile`. Empty on the last, and if the
+  /// timeout of another rank ended earlier: that one has aborted, and this rank is notified.
   std::string told_by(
       const std::function<void()>& step, const std::function<void()>& meanwhile = [] {}) const {
     std::string told;
@@ -140,7 +140,7 @@ TEST_F(timeouts, name_the_rank_that_does_not_come_after_calls_without_one) {
   expect_mentions(told, missing + ": its last call here was number 3");
 }
 
-// A collective of the MPI library cannot be cancelled: what it still writes, and where, is nobody else's.
+// A collective of the MPI library cannot be cancelled: the memory that it still writes has no other use.
 TEST_F(timeouts, of_a_first_call_are_errors_after_which_nothing_is_written) {
   MPI_Comm comm = duplicate(MPI_COMM_WORLD);  // not freed: the MPI library is still in a collective on it
   MPI_Comm_set_name(comm, "of this test");
@@ -171,7 +171,7 @@ TEST_F(timeouts, of_a_first_call_are_errors_after_which_nothing_is_written) {
   refused([&] { const redistribution moves(in.data(), 1, 1, MPI_INT, comm); });
 }
 
-// MPI libraries use the context of a communicator that was freed again, for messages that nobody has received as well.
+// MPI libraries reuse the context of a freed communicator, also for messages that were never received.
 TEST_F(timeouts, that_are_errors_lose_the_communicator_and_no_other) {
   for (const char* algorithm : {"auto", "spread_out", "shared_memory"}) {
     const scoped_comm comm(duplicate(MPI_COMM_WORLD));
@@ -248,7 +248,7 @@ TEST_F(timeouts, of_a_redistribution_are_options_as_well) {
   if (rank == last)
     for (int r = 0; r < last; ++r)
       while (std::filesystem::file_size(file_of(r)) == 0) usleep(1000);
-  moves(ranks, indices);  // does not throw, though the environment asks for that
+  moves(ranks, indices);  // does not throw, though the environment requests that
   dup2(before, STDERR_FILENO);
   close(before);
   close(file);
@@ -294,7 +294,7 @@ TEST(settings, of_timeouts_are_refused_when_invalid) {
 
 class disagreement : public timeouts {
  protected:
-  /// What all ranks throw when the first does something else than the others.
+  /// The error of all ranks when the first makes another call than the others.
   static std::string error_of(const std::function<void()>& call) {
     try {
       call();

@@ -64,7 +64,7 @@ struct profiles : testing::Test {
   }
 };
 
-// A plan takes memory; a step of so few bytes takes none.
+// A plan allocates memory; a step of so few bytes allocates none.
 TEST_F(profiles, that_name_the_algorithm_of_the_step_leave_calls_to_it) {
   const statistics stats = third_call(exchange::form::alltoallv);
   EXPECT_EQ(stats.algorithm, "shared_memory");

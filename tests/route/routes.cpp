@@ -43,7 +43,7 @@ class routes : public testing::Test {
     return types;
   }
 
-  // What a rank may choose without the others.
+  // The options that a rank may choose without the others.
   options own_choice() {
     options o;
     if (own() % 2 == 0) o.stats = &stats;

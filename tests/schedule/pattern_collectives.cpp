@@ -154,7 +154,7 @@ TEST_F(with_matrices, scan_of_elements_goes_through_all_ranks) {
 TEST(patterns, a_barrier_holds_until_all_have_come) {
   const ranks at;
   for (int late = 0; late < at.size; ++late) {
-    // The late rank tells all that it comes; nobody may leave the barrier before.
+    // The late rank notifies all of its arrival; no rank may leave the barrier before.
     std::vector<MPI_Request> requests;
     int token = 0;
     if (at.rank != late) {

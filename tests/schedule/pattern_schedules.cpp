@@ -59,7 +59,7 @@ TEST(permutations, together_bring_each_message_in_one_step) {
 }
 
 // MPI primitives §3 asks which implementation destroys the parallelism of a shift: sending before receiving. Only the
-// last rank of the line receives at once, and messages too large for MPI's buffers go one after the other.
+// last rank of the line receives immediately, and messages too large for MPI's buffers go one after the other.
 TEST(permutations, a_shift_that_sends_first_serialises_on_rendezvous_messages) {
   for (const int p : {2, 5, 16}) {
     EXPECT_EQ(permuted(permutation::shift, ordering::send_first, p, -1).run(delivery::rendezvous).steps,
@@ -100,7 +100,7 @@ std::vector<std::byte> maps(int first, int last, count_t count) {
   return data;
 }
 
-// What `rank` must hold afterwards; empty when nothing.
+// The data that `rank` must hold afterwards; empty when none.
 std::vector<std::byte> expected(collective what, int rank, int p, int root, count_t count) {
   std::vector<std::byte> all;
   for (int r = 0; r < p; ++r) {

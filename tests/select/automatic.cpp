@@ -107,7 +107,7 @@ TEST(automatic, plans_choose_alike_on_all_ranks) {
     }
 }
 
-// As on processors that compute differently: every rank takes another algorithm for the fastest.
+// As on cores that compute differently: every rank takes another algorithm for the fastest.
 TEST(automatic, ranks_that_predict_other_times_choose_alike) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   const int rank = rank_in(comm.get());
@@ -136,7 +136,7 @@ TEST(automatic, ranks_that_predict_other_times_choose_alike) {
       rank_buffers mine(x, rank);
       for (const bool tune : {false, true}) {
         statistics s;
-        const options o{.check = true, .tune = tune, .stats = &s};  // the short way on a node chooses nothing
+        const options o{.check = true, .tune = tune, .stats = &s};  // the fast path on a node chooses nothing
         mine.fill(1);
         run(mine.given_to(comm.get()), o);
         EXPECT_EQ(mine.wrong_bytes(), 0U);

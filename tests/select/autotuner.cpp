@@ -19,7 +19,7 @@ namespace {
 using detail::autotuner;
 
 constexpr int all_measured =
-    static_cast<int>(autotuner::most) * autotuner::tries + 1;  // starts, at most, with the one that tells the times
+    static_cast<int>(autotuner::most) * autotuner::tries + 1;  // starts, at most, with the one that exchanges the times
 
 class tuned_plans : public testing::Test {
  protected:
@@ -131,7 +131,7 @@ TEST_F(tuned_plans, choose_by_the_slowest_rank) {
       }
     }
     EXPECT_EQ(starts, (std::array<int, 3>{autotuner::tries, autotuner::tries, autotuner::tries}));
-    body.run();  // tells the times
+    body.run();  // exchanges the times
     EXPECT_EQ(starts[0], autotuner::tries + 1);
     body.run();
     EXPECT_EQ(body.running(), &detail::one_factor);
@@ -191,7 +191,7 @@ TEST_F(tuned_plans, may_be_freed_at_any_time) {
   }
 }
 
-// Two plans under way at once, completed in another order by every other rank.
+// Two concurrent plans, completed in another order by every other rank.
 TEST_F(tuned_plans, in_flight_together_do_not_meet) {
   const problem x = make_problem(all_workloads[1], 700);
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -251,7 +251,7 @@ TEST_F(tuned_plans, must_be_wanted_by_all_ranks) {
   EXPECT_THROW(plan(mine.given_to(MPI_COMM_WORLD), {.tune = rank == 0}), usage_error);
 }
 
-// Which is an error of the rank that expects less alone: the others are about to tell each other their times.
+// This is an error of only the rank that expects less: the others are about to exchange their times.
 TEST_F(tuned_plans, are_not_made_of_counts_that_do_not_match) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-// What blocking calls between nodes learn, for all ranks in one process: all come to the same, and in few calls.
+// Online autotuning of blocking calls between nodes, for all ranks in one process: all find the same, and in few calls.
 #include "select/contest.hpp"
 
 #include <gtest/gtest.h>

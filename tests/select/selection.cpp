@@ -9,7 +9,7 @@
 namespace taquin::detail {
 namespace {
 
-// Any algorithm may be chosen for a plan, whoever goes on with it.
+// Any algorithm may be chosen for a plan, whatever its kind of progress.
 constexpr options any{.progress = progress_by::calls};
 
 shape equal_blocks(int p, std::uint64_t block) {

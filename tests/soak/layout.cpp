@@ -160,7 +160,7 @@ void buffers::write_side(const side& s, bool receives, std::byte* base) {
   }
 }
 
-// What is in a buffer before the exchange.
+// The content of a buffer before the exchange.
 void buffers::image_before(std::byte* image, bool receives) {
   std::memset(image, static_cast<int>(guard), receives ? recv_bytes_ : send_bytes_);
   if (!receives) write_side(send_, false, image + room);

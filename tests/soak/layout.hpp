@@ -12,7 +12,7 @@
 
 namespace taquin::soak {
 
-/// Bytes in a row.
+/// Consecutive bytes.
 struct stretch {
   count_t offset;
   count_t length;
@@ -28,7 +28,7 @@ struct layout_type {
   bool interleaves = false;
   std::vector<stretch> stretches;
 
-  /// Elements in a row are bytes in a row.
+  /// Consecutive elements are consecutive bytes.
   [[nodiscard]] bool plain() const noexcept { return stretches.size() == 1 && low == 0 && size == extent; }
 };
 
@@ -47,10 +47,10 @@ void release_types();
 /// As many of the first of them can lie in any order.
 std::size_t plain_types();
 
-/// What stands wherever no data is.
+/// The filler of all places without data.
 inline constexpr std::byte guard{0xa5};
 
-/// Data that tell their block from all others: `n` bytes from byte number 0 on.
+/// Data that distinguish their block from all others: `n` bytes from byte number 0 on.
 void write_stream(std::uint64_t key, std::byte* to, count_t n) noexcept;
 /// The data bytes of `n` elements, between their places from `origin` on and a row.
 void scatter(const layout_type& t, const std::byte* row, std::byte* origin, count_t n) noexcept;

@@ -1,5 +1,5 @@
-// What the program around an exchange does: it comes late, has messages and collective operations of its own, and says
-// where it is for the case that it never comes back.
+// The actions of the program around an exchange: it is late, has messages and collective operations of its own, and
+// reports where it is in case it never returns.
 #pragma once
 
 #include <mpi.h>
@@ -23,7 +23,7 @@ struct progress {
   std::atomic<bool> ended{false};
 };
 
-/// What was done so far.
+/// The actions so far.
 struct tally {
   enum kind : std::uint8_t {
     alltoall,
@@ -44,7 +44,7 @@ struct tally {
 
   std::array<std::array<std::uint64_t, most_ranks + 1>, kinds> problems{};  ///< by kind and ranks; at rank 0 of each
   std::uint64_t exchanges = 0;    ///< compared, each with data of its own; at rank 0 of each communicator
-  std::uint64_t in_flight = 0;    ///< of them, started while others were under way
+  std::uint64_t in_flight = 0;    ///< of them, started while others were pending
   std::uint64_t kept = 0;         ///< of them, by plans that are kept
   std::uint64_t by_library = 0;   ///< of them, done by the MPI library as well
   std::uint64_t refused = 0;      ///< problems that the algorithm does not serve
@@ -75,7 +75,7 @@ class companion {
   companion(const companion&) = delete;
   companion& operator=(const companion&) = delete;
   ~companion() { end(); }
-  /// What is wrong with them; empty when nothing is.
+  /// Their error; empty when there is none.
   std::string end();
 
  private:

@@ -1,4 +1,4 @@
-// Numbers that every rank draws alike from a seed.
+// Numbers that every rank draws identically from a seed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What all ranks of a communicator know of a random exchange: everything follows from a seed and the number of ranks.
+// A random exchange, known to all ranks of a communicator: all follows from a seed and the number of ranks.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ inline constexpr int most_ranks = 64;
 
 /// How many elements go from whom to whom.
 enum class workload : std::uint8_t { uniform, random, sparse, zipf, hot, one_empty, self, empty };
-/// What the memory limit is.
+/// The kind of memory limit.
 enum class limit : std::uint8_t { none, least, above_least, too_small };
-/// What the program does beside the exchange, on the same communicator.
+/// The program's actions beside the exchange, on the same communicator.
 enum class company : std::uint8_t { nothing, barrier, reduction, messages, open_barrier, alltoall };
 
 struct recipe {

@@ -105,7 +105,7 @@ void block_arrays::fill(const block_recipe& r, int rank, int salt, std::byte* im
   }
 }
 
-// What is in places that nothing goes to is not specified; guards and holes keep their values.
+// The content of places that receive nothing is not specified; guards and gaps keep their values.
 std::size_t block_arrays::wrong(const block_recipe& r, int rank, int salt) {
   const layout_type& t = type_of(r);
   const count_t block = r.length * t.extent;

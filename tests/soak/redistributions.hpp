@@ -10,7 +10,7 @@
 
 namespace taquin::soak {
 
-/// What all ranks of a communicator know of a random redistribution.
+/// The properties of a random redistribution, known to all ranks of a communicator.
 struct block_recipe {
   std::uint64_t seed = 0;
   int p = 1;
@@ -39,7 +39,7 @@ std::string describe(const block_recipe& r);
 /// The memory of a rank's redistributions, kept from one to the next.
 class block_arrays {
  public:
-  /// Runs the recipe. What is wrong; empty when nothing is. Collective.
+  /// Runs the recipe. Returns the error; empty when there is none. Collective.
   std::string run(const block_recipe& r, const turn& t);
 
  private:

@@ -128,7 +128,7 @@ void sparse_arrays::write(const sparse_recipe& r, std::span<const block> blocks,
   }
 }
 
-// Holes and what lies around the blocks are compared as well.
+// Gaps and the bytes around the blocks are compared as well.
 std::string sparse_arrays::compare(const sparse_recipe& r, std::span<const block> blocks, int round, bool answers,
                                    const turn& t) {
   t.doing("compare");
@@ -140,14 +140,14 @@ std::string sparse_arrays::compare(const sparse_recipe& r, std::span<const block
   return fmt::format("{} wrong bytes {}in round {}", wrong, answers ? "of answers " : "", round);
 }
 
-// What has come is as announced: sources ascending, the blocks of each in its order.
+// The received blocks are as announced: sources ascending, the blocks of each in its order.
 std::string sparse_arrays::check_sources(const sparse_call& call) const {
   const bool same = std::ranges::equal(call.sources(), come_, {}, {}, &block::from) &&
                     std::ranges::equal(call.counts(), come_, {}, {}, &block::elements);
   return same ? std::string() : std::string("other sources or counts than there are");
 }
 
-// Receives the data of a round, all at once or in pieces. What is wrong with the pieces.
+// Receives the data of a round, all together or in pieces. Returns the error in the pieces.
 std::string sparse_arrays::receive(const sparse_recipe& r, sparse_call& call, int round, const turn& t) {
   const count_t extent = type_of(r).extent;
   got_.assign(at(call.total() * extent) + 2 * margin, guard);
@@ -169,7 +169,7 @@ std::string sparse_arrays::receive(const sparse_recipe& r, sparse_call& call, in
   return fault;
 }
 
-// Answers to the blocks that have come, as long as they are.
+// Answers to the received blocks, as long as they are.
 std::string sparse_arrays::reply(const sparse_recipe& r, sparse_call& call, int round, const turn& t) {
   write(r, come_, round, true, data_);
   write(r, go_, round, true, got_);

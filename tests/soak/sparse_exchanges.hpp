@@ -13,7 +13,7 @@
 
 namespace taquin::soak {
 
-/// What all ranks of a communicator know of a random sparse exchange.
+/// The properties of a random sparse exchange, known to all ranks of a communicator.
 struct sparse_recipe {
   /// To whom blocks go.
   enum class to : std::uint8_t { anybody, one, next, nobody };
@@ -28,7 +28,7 @@ struct sparse_recipe {
   limit memory = limit::none;
   int in_flight = 0;
   int rounds = 1;     ///< data are sent so often, along what was found once
-  count_t piece = 0;  ///< elements of a piece, on every other rank; 0: all are received at once
+  count_t piece = 0;  ///< elements of a piece, on every other rank; 0: all are received together
   bool replies = false;
   bool delays = false;
   company beside = company::nothing;
@@ -42,7 +42,7 @@ std::string describe(const sparse_recipe& r);
 /// The memory of a rank's sparse exchanges, kept from one to the next.
 class sparse_arrays {
  public:
-  /// Runs the recipe. What is wrong; empty when nothing is. Collective.
+  /// Runs the recipe. Returns the error; empty when there is none. Collective.
   std::string run(const sparse_recipe& r, const turn& t);
 
  private:

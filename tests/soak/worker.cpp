@@ -18,7 +18,7 @@ constexpr std::uint64_t epoch_length = 16384;  // problems between two sets of c
 constexpr std::uint64_t batch = 64;            // problems between two looks at the other ranks
 constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 constexpr int most_failures = 5;
-constexpr int most_block_messages = 16;  // of a redistribution, that a rank has asked for
+constexpr int most_block_messages = 16;  // of a redistribution, that a rank has requested
 constexpr int most_notices = 16;         // of a sparse exchange
 
 enum class kind : std::uint8_t { exchange, short_lived, plans, blocks, checked, sparse, kept };

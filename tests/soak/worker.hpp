@@ -21,8 +21,8 @@ struct settings {
   double timeout = 120;  ///< seconds without an end of a problem
   double status = 60;    ///< seconds between two lines about the state
   int threads = 1;
-  bool any_order = false;       ///< plans under way are waited for in another order on each rank
-  bool in_flight = false;       ///< after each problem: no more messages came unasked than `in_flight` permits
+  bool any_order = false;       ///< started plans are waited for in another order on each rank
+  bool in_flight = false;       ///< after each problem: no more unexpected messages than `in_flight` permits
   std::vector<int> simplified;  ///< simplifications of each problem, by number: to find out what a hang needs
   bool shows = false;           ///< prints each problem
 };
@@ -104,7 +104,7 @@ class worker {
   sparse_arrays sparse_;
   tally sum_;
   int failures_ = 0;
-  std::int64_t permitted_ = 0;  // messages that may come unasked in this problem
+  std::int64_t permitted_ = 0;  // unexpected messages permitted in this problem
   double begin_ = 0;
 };
 

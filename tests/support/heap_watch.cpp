@@ -48,7 +48,7 @@ code_range code_around(const void* function) {
 code_range program;
 code_range mpi;
 
-// What is taken now: a hash table in static memory, because it must not take any itself.
+// The present allocations: a hash table in static memory, because it must not allocate itself.
 class allocations {
  public:
   void clear() noexcept {
@@ -70,7 +70,7 @@ class allocations {
     }
     const std::size_t bytes = all_[i].bytes;
     --count_;
-    // What follows moves up, so that no search ends too early.
+    // The entries that follow move up, so that no search ends too early.
     for (std::size_t k = next(i); all_[k].memory != nullptr; k = next(k)) {
       const std::size_t distance = (k - home(all_[k].memory)) % all_.size();
       if (distance < (k - i) % all_.size()) continue;

@@ -1,4 +1,4 @@
-// What a test's instruments did. A test that arms a fault layer or reads a message counter is worth nothing where no
+// The effects of a test's instruments. A test that arms a fault layer or reads a message counter is worth nothing if no
 // fault reached the code or no message was counted, so main() fails it (mpi_main.cpp).
 #pragma once
 

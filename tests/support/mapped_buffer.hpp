@@ -52,7 +52,7 @@ class mapped_buffer {
 
   [[nodiscard]] std::byte* data() const noexcept { return base_; }
 
-  /// The spots of block `b` get data that tell it from others by `key`.
+  /// The spots of block `b` get data that distinguish it from others by `key`.
   void write(std::size_t b, int key) const {
     for_each(b, [&](count_t at, count_t i) { base_[at] = pattern(i, key); });
   }

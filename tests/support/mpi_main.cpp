@@ -14,7 +14,7 @@ namespace {
 
 namespace instruments = taquin::test::instruments;
 
-// What fails on other ranks than 0, whose printer tells the whole.
+// Failures on other ranks than 0, whose printer prints all.
 class tell_failures : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
@@ -67,7 +67,7 @@ bool instruments_did_nothing(int rank) {
 
 int main(int argc, char** argv) {
   int provided = 0;
-  // What ranks need not agree on where a program has one thread.
+  // Settings on which ranks of a program with one thread need not agree.
   const bool alone = std::getenv("TAQUIN_TEST_ONE_THREAD") != nullptr;
   MPI_Init_thread(&argc, &argv, alone ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // where MPICH reports what belongs to no communicator

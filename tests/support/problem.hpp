@@ -21,7 +21,7 @@ using count_matrix = std::vector<std::vector<count_t>>;
 
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Who sends how much to whom. `most` elements in a block, at most.
+/// The senders, receivers and sizes. `most` elements in a block, at most.
 struct workload {
   std::string_view name;
   count_matrix (*make)(int p, count_t most, std::mt19937& random);
@@ -94,7 +94,7 @@ inline std::byte data_byte(int from, int to, count_t k, int salt) {
   return static_cast<std::byte>(h >> 56U);
 }
 
-/// What stands wherever no data is.
+/// The filler of all places without data.
 inline constexpr std::byte guard{0xa5};
 
 /// One side of one rank: blocks in random order with gaps between them, or in rank order without.
@@ -172,7 +172,7 @@ struct problem {
   [[nodiscard]] count_t bytes(int i, int j) const { return counts[at(i)][at(j)] * types_of(i, j).send.size(); }
 };
 
-/// What the library's agreement would find.
+/// The result of the library's agreement.
 inline detail::shape shape_of(const problem& x) {
   detail::shape s{.ranks = x.p, .kind = x.kind, .in_place = x.in_place, .symmetric = x.symmetric};
   for (int i = 0; i < x.p; ++i) {
@@ -233,7 +233,7 @@ class rank_buffers {
       });
   }
 
-  /// Bytes that are not what they must be after the exchange: data, guards, holes, and the send buffer.
+  /// Bytes that are not what they must be after the exchange: data, guards, gaps, and the send buffer.
   [[nodiscard]] std::size_t wrong_bytes() const {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < recv_buffer_.size(); ++i) wrong += care_[i] != 0 && recv_buffer_[i] != expected_[i];

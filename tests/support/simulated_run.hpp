@@ -15,7 +15,7 @@
 
 namespace taquin::test {
 
-/// Without MPI: `bytes` data bytes in a row, then a hole up to `extent`.
+/// Without MPI: `bytes` consecutive data bytes, then a gap up to `extent`.
 inline test_type plain_type(count_t bytes, count_t extent) {
   test_type t{.type = MPI_BYTE, .bytes = {}, .extent = extent};
   for (count_t i = 0; i < bytes; ++i) t.bytes.push_back(i);
@@ -48,7 +48,7 @@ inline detail::local_exchange local_part(const problem& x, int rank, rank_buffer
   return local;
 }
 
-/// What is wrong with the algorithm's schedules for this exchange; empty when nothing is.
+/// The error in the algorithm's schedules for this exchange; empty when there is none.
 inline std::string simulated_error(const detail::algorithm& a, const problem& x, const options& o,
                                    detail::delivery how) {
   const detail::shape shape = shape_of(x);

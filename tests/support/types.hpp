@@ -66,7 +66,7 @@ inline test_type contiguous_ints(int n) {
   return own(type, bytes_of_ints(places), n * word);
 }
 
-/// Two ints with a hole of one between them.
+/// Two ints with a gap of one between them.
 inline test_type with_hole() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_vector(2, 1, 2, MPI_INT, &type);

@@ -1,4 +1,4 @@
-// What the MPI tests share: who runs, which tests there are, and one exchange from filling to comparison.
+// Common parts of the MPI tests: the ranks, the list of tests, and one exchange from filling to comparison.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ inline int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// Fewer cases: where the MPI library holds the processor while it waits, and tests with more ranks than cores crawl.
+/// Fewer cases: where a waiting MPI library does not yield the core, tests with more ranks than cores crawl.
 inline bool brief() { return std::getenv("TAQUIN_TEST_BRIEF") != nullptr; }
 
 inline std::string np_suffix() { return "_np" + std::to_string(size_of(MPI_COMM_WORLD)); }
@@ -38,7 +38,7 @@ inline std::string algorithm_test_name(const testing::TestParamInfo<const detail
   return std::string(info.param->name) + np_suffix();
 }
 
-/// A plan by this algorithm, or nothing where the algorithm does not serve the exchange, which all ranks find alike.
+/// A plan by this algorithm, or nothing if the algorithm does not serve the exchange, the same on all ranks.
 inline std::optional<plan> plan_if_served(const exchange& x, const options& o) {
   try {
     return plan(x, o);

@@ -94,7 +94,7 @@ TEST(factor_steps, of_the_papers_figure_3_are_15) {
   EXPECT_EQ(all, 15);
 }
 
-// What is executed when the work inside nodes is moved away: n(p − n) + n₂·o.
+// The steps that are executed when the work inside nodes is moved away: n(p − n) + n₂·o.
 TEST(factor_steps, between_nodes_are_as_many_as_the_closed_form_says) {
   const std::vector<std::pair<std::vector<int>, std::int64_t>> executed{
       {{1, 2, 3}, 11},  {{4, 4, 4}, 48},          {{1, 4, 2, 8}, 60}, {{5, 1, 1}, 11},
@@ -152,7 +152,7 @@ TEST(factor_steps, moving_work_inside_nodes_never_adds_a_step_and_often_saves_so
 }
 
 // Every step takes one unit of time on a port of both its nodes. With one port no node is in two steps at a time, and
-// without barriers between rounds the steps still take as long as the theorem says; with k ports k steps run at once.
+// without barriers between rounds the steps take as long as the theorem says; with k ports k steps run together.
 TEST(factor_steps, a_node_takes_part_in_as_many_exchanges_as_it_has_ports) {
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);

@@ -1,4 +1,4 @@
-// What every workload promises, and what each is for.
+// The promises of every workload, and the use of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Traffic files: what is written is read again, and damage is told.
+// Traffic files: written files can be read again, and damage is reported.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

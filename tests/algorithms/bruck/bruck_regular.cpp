@@ -22,7 +22,7 @@ struct type_pair {
   std::size_t send_ints, recv_ints;  // that one block spans
 };
 
-// Two ints with a hole between them and one behind.
+// Two ints with a gap between them and one behind.
 MPI_Datatype holey() {
   MPI_Datatype vector = MPI_DATATYPE_NULL;
   MPI_Datatype resized = MPI_DATATYPE_NULL;

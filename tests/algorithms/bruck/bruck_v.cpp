@@ -1,4 +1,4 @@
-// bruck_v over MPI: small and large blocks, types with holes and types per peer, blocking and reused.
+// bruck_v over MPI: small and large blocks, types with gaps and types per peer, blocking and reused.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -30,7 +30,7 @@ class bruck_v : public testing::Test {
     return code == 6 ? 700 : code == 5 ? 0 : code;
   }
 
-  // Every second peer has the type with holes, on either side by its own pattern: the same ints in all.
+  // Every second peer has the type with gaps, on either side by its own pattern: the same ints in all.
   struct sides {
     std::vector<int> scounts, rcounts, sdispls, rdispls;  // displacements in bytes
     std::vector<MPI_Datatype> stypes, rtypes;

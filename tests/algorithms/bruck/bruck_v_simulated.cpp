@@ -55,7 +55,7 @@ class irregular_problem {
   std::vector<std::byte>& send(int rank) { return ranks_[static_cast<std::size_t>(rank)]->send; }
   std::vector<std::byte>& recv(int rank) { return ranks_[static_cast<std::size_t>(rank)]->recv; }
 
-  /// What rank `rank` has to receive in blocks of at most `threshold` bytes; all others untouched.
+  /// The data that `rank` must receive in blocks of at most `threshold` bytes; all others untouched.
   [[nodiscard]] std::vector<std::byte> expected(int rank, count_t threshold) const {
     const auto& d = *ranks_[static_cast<std::size_t>(rank)];
     std::vector<std::byte> all(d.recv.size(), untouched);

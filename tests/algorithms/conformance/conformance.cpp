@@ -80,7 +80,7 @@ TEST_P(conformance, gives_every_byte_to_its_receiver_and_touches_no_other) {
   unsigned seed = 100;
   const std::size_t pick = number_of_case % all_types.size();
   std::size_t number = 0;
-  if (f.kind == form::alltoallw) {  // all types at once
+  if (f.kind == form::alltoallw) {  // all types together
     std::vector<type_pair> types;
     for (const auto& t : all_types)
       if (!t.interleaves) types.push_back(t.make());

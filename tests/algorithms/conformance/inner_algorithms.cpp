@@ -20,7 +20,7 @@ problem make_problem(const workload& w, count_t most, std::vector<type_pair>& ty
 TEST_P(inner_algorithms, serve_both_phases_or_say_that_they_do_not) {
   const options o{.algorithm = "two_phase", .two_phase = {.inner = GetParam()->name}};
   std::vector<type_pair> types;
-  types.push_back(all_types[3].make());  // holes
+  types.push_back(all_types[3].make());  // gaps
   for (const auto& w : all_workloads)
     for (const count_t most : {5, 1500}) {
       const problem x = make_problem(w, most, types);

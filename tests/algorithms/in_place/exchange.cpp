@@ -60,7 +60,7 @@ void choose_algorithm(options& o, unsigned i) {
   o.in_place.scratch_sends = i % 5 < 2;
 }
 
-// What the rank's buffer must hold afterwards.
+// The content of the rank's buffer afterwards.
 std::vector<std::byte> expected(const in_place_problem& p, const in_place_buffers& buffers, const options& o,
                                 const element& unit, const std::vector<std::byte>& work) {
   const auto rank = static_cast<std::size_t>(rank_of());
@@ -110,7 +110,7 @@ TEST(in_place_exchange, random_problems_with_random_budgets) {
   }
 }
 
-// Calls begin as the one before, of another size, was done: small blocks of some travel with the agreement.
+// The opening strategy of a call follows the one before, of another size: small blocks of some are piggybacked.
 TEST(in_place_exchange, sizes_change_from_call_to_call) {
   const auto rank = static_cast<std::size_t>(rank_of());
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -152,7 +152,7 @@ struct holes {
   ~holes() { MPI_Type_free(&type); }
 };
 
-// What two ranks of a node exchange equally is swapped by either of them: by many calls of test(), not within one.
+// Data that two ranks of a node exchange equally are swapped by either of them: by many calls of test(), not in one.
 TEST(in_place_exchange, a_test_moves_a_bounded_part) {
   const int p = ranks();
   if (p < 2) GTEST_SKIP() << "needs a pair";
@@ -184,7 +184,7 @@ TEST(in_place_exchange, a_test_moves_a_bounded_part) {
   for (std::size_t i = 0; i < buffer.size(); i += 997) ASSERT_EQ(buffer[i], static_cast<char>(i / block));
 }
 
-// What stays on a rank moves a little, and so overlaps with its new place.
+// Data that stay on a rank move a little, and so overlap with their new place.
 TEST(in_place_exchange, a_test_moves_a_bounded_part_of_what_stays) {
   constexpr count_t all = count_t{12} << 20;
   constexpr std::size_t step = 4096;  // of the bytes that are looked at

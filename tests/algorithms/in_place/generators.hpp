@@ -1,4 +1,4 @@
-// What the property tests of both in-place algorithms share: random problems that shrink, and the comparison.
+// Common parts of the property tests of both in-place algorithms: random problems that shrink, and the comparison.
 #pragma once
 
 #include <rapidcheck.h>
@@ -30,7 +30,7 @@ inline in_place_problem any_problem(int least_ranks, int most_ranks, int most_co
   return make_problem(counts, style, *inRange(0U, 1000U));
 }
 
-/// Bytes, and elements with a hole behind their data.
+/// Bytes, and elements with a gap after their data.
 inline element any_unit() { return *rc::gen::element(element::bytes(1), element{MPI_BYTE, 3, 5, 0, 3}); }
 
 inline simulated_order any_order() { return *rc::gen::element(simulated_order::rounds, simulated_order::random); }

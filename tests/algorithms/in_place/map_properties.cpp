@@ -1,5 +1,5 @@
-// What is whole after an exchange in place was left in the middle, compared with the data: every unit says where it
-// comes from.
+// The map of whole data after an aborted exchange in place, compared with the data: every unit has its origin as its
+// value.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

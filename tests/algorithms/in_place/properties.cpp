@@ -86,7 +86,7 @@ TEST(grants, use_what_has_been_sent_as_auxiliary_memory) {
   EXPECT_LT(2 * rounds[1], rounds[0]);
 }
 
-// All to all with equal blocks leaves no place free. Where ranks reach each other's memory nobody needs any of its own
+// All to all with equal blocks leaves no place free. If ranks reach each other's memory no rank needs any of its own
 // for it.
 TEST(grants, swap_what_stands_in_each_others_places) {
   std::vector<std::vector<count_t>> counts(5, std::vector<count_t>(5, 12));
@@ -106,8 +106,8 @@ TEST(grants, swap_what_stands_in_each_others_places) {
   EXPECT_LT(3 * copied(simulated_port_kind::fetching), copied(simulated_port_kind::messages));
 }
 
-// What comes belongs a unit before or behind the data that leave, so that a staged run never has all of its place free
-// while there is more to come. A rank that waits for the last unit has lost its patience before it goes on.
+// Incoming data belong a unit before or after the data that leave, so that a staged run never has all of its place free
+// while more data arrive. A rank that waits for the last unit reaches its idle threshold before it continues.
 TEST(grants, place_most_of_what_is_staged_without_waiting_for_the_rest) {
   constexpr count_t n = 100;
   const in_place_limits l{.aux = 40, .chunk = n, .aux_chunk = 40, .small_chunk = 20};

@@ -1,4 +1,4 @@
-// What an exchange costs a rank must not grow faster than the number of its peers.
+// The costs of an exchange for a rank must not grow faster than the number of its peers.
 #include <gtest/gtest.h>
 
 #include "harness/in_place_scale.hpp"

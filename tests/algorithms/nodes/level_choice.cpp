@@ -1,5 +1,5 @@
-// The algorithms of a multilevel exchange's levels, where taquin chooses them: none that could be named takes less
-// time.
+// The algorithms of a multilevel exchange's levels, if taquin chooses them: no named one is predicted to be
+// faster.
 #include "algorithms/nodes/level_choice.hpp"
 
 #include <gtest/gtest.h>

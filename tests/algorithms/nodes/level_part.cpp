@@ -1,4 +1,4 @@
-// What goes where in an exchange level by level, for all ranks of many communicators in one process.
+// The messages of an exchange level by level, for all ranks of many communicators in one process.
 #include "algorithms/nodes/level_part.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using named = std::pair<int, int>;  // a block, by sender and receiver
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Deals out, crosses and delivers names of blocks, where inside groups and between them every message arrives.
+// Partitions, crosses and delivers names of blocks: inside groups and between them every message arrives.
 std::vector<std::vector<named>> delivered(const level& groups) {
   const int p = static_cast<int>(groups.ranks.size());
   std::vector<std::vector<std::vector<named>>> out(at(p));  // of each rank, by local ranks

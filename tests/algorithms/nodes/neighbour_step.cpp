@@ -42,7 +42,7 @@ class ring {
   static int value(int from, int i) { return from * 100000 + i; }
   [[nodiscard]] neighbour_step* step() const { return step_.get(); }
 
-  // What has come, behind a -1 where nothing has. Sizes of ints.
+  // The received data; -1 in places that received none. Sizes of ints.
   std::vector<int> exchange(int sent, int expected) {
     std::vector<int> from(2 * static_cast<std::size_t>(sent) + 1);
     for (std::size_t i = 0; i < from.size(); i += 2) from[i] = value(me(), static_cast<int>(i) / 2);

@@ -26,7 +26,7 @@ using harness::make_neighbourhood;
 
 constexpr std::byte guard{0xa5};
 
-// Ranks that share memory with this one where so many in a row do; 0: all.
+// Ranks that share memory with this one if so many consecutive ones do; 0: all.
 std::vector<int> ranks_of_node(int size) {
   const int ranks = size_of(MPI_COMM_WORLD);
   const int begin = size == 0 ? 0 : rank_in(MPI_COMM_WORLD) / size * size;
@@ -60,7 +60,7 @@ struct graph {
   }
 };
 
-// Elements from one rank to another in a call: the same number wherever it is asked for.
+// Elements from one rank to another in a call: the same number on every rank.
 count_t elements(int from, int to, int call, count_t most) {
   std::mt19937 random(static_cast<unsigned>(from * 7919 + to * 104729 + call * 31));
   const auto kind = random() % 4;
@@ -68,7 +68,7 @@ count_t elements(int from, int to, int call, count_t most) {
   return kind == 1 ? most : static_cast<count_t>(random() % 40);
 }
 
-// One rank's side of a call: blocks behind each other, with a guard between them.
+// One rank's side of a call: consecutive blocks, with a guard between them.
 struct side {
   std::vector<int> counts;
   std::vector<MPI_Aint> displs;
@@ -131,8 +131,8 @@ blocks ints(std::vector<int>& data, count_view counts, count_view displs) {
 
 class neighbourhood_exchange : public testing::Test {
  protected:
-  // As many calls on a random graph as are asked for, started before any is complete, then completed in another order
-  // on each rank. `node`: ranks of each node, in order; 0: all.
+  // The requested number of calls on a random graph, started before any is complete, then completed in another order on
+  // each rank. `node`: ranks of each node, in order; 0: all.
   void run(double share, int at_once, count_t most, bool barrier, int node = 0) {
     const graph g(random_, share);
     const scoped_comm comm(g.communicator());
@@ -205,7 +205,7 @@ TEST_F(neighbourhood_exchange, is_not_made_when_a_rank_is_a_neighbour_twice) {
       << "no such edge";
 }
 
-// What a rank sends to itself, in elements of an int; what it expects. Of both sizes that matter.
+// A rank's block for itself, in elements of an int; the expected one. Of both relevant sizes.
 TEST_F(neighbourhood_exchange, reports_a_block_that_is_too_long) {
   const int me = rank_in(MPI_COMM_WORLD);
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));

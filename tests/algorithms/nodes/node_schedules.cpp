@@ -104,7 +104,7 @@ TEST(node_schedules, serve_random_nodes_with_any_number_of_ports) {
   }
 }
 
-// What the ranks of x.rank's node tell each other.
+// The sizes that the ranks of x.rank's node exchange.
 node_traffic traffic_of(const level& nodes, const local_exchange& x, const counts_type& counts) {
   const int node = nodes.group[static_cast<std::size_t>(x.rank)];
   std::pmr::vector<count_t> to_node;
@@ -217,7 +217,7 @@ void hand_over(int awaited) {
 TEST(node_schedules, see_what_another_rank_has_written_when_they_have_waited_for_it) {
   hand_over(1);
   EXPECT_THROW(hand_over(0), simulated_error);
-  EXPECT_THROW(hand_over(2), simulated_error);  // nobody arrives twice: it waits forever
+  EXPECT_THROW(hand_over(2), simulated_error);  // no rank arrives twice: it waits forever
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void* allocate(std::size_t bytes, void* calls) {
 
 void* allocate_little(std::size_t bytes, void*) { return bytes > 1000 ? nullptr : std::malloc(bytes + 1); }
 
-// What it sends reaches the others all the same, or all have the error.
+// Its data reach the others all the same, or all have the error.
 TEST(sparse, a_rank_without_room_for_what_comes_has_an_error_and_the_communicator_serves_on) {
   const int me = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);

@@ -68,7 +68,7 @@ class follower {
     return {};
   }
 
-  // What lies in memory that ranks share is read there: no message brings it.
+  // Data in memory that ranks share are read there: no message brings them.
   [[nodiscard]] bool is_there(const block& b, count_t bytes) {
     const auto [own, out_of_memory] = copied_[as_size(b.second)];
     if (b.first == b.second) return own == bytes;

@@ -9,8 +9,8 @@
 
 namespace taquin::detail {
 
-/// What is wrong with them. Empty: every block comes to its rank exactly once, from a rank that had it when the round
-/// began. `by_nodes`: ranks read what another rank of their node has received or has left in its memory.
+/// Their error. Empty: every block arrives at its rank exactly once, from a rank that had it when the round began.
+/// `by_nodes`: ranks read data that another rank of their node has received or has left in its memory.
 std::string wrong_in(const sparse_pattern& x, const sparse_moves& m, bool by_nodes);
 
 /// Whether ranks of a node read what another one of them has received.

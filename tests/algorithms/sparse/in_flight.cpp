@@ -31,7 +31,7 @@ struct counters {
   std::atomic<std::int64_t> ahead[kinds][most_ranks][most_ranks];  // messages less receives, by receiver and sender
   std::atomic<std::int64_t> any[kinds][most_ranks];                // receives from any sender
   std::atomic<std::int64_t> worst[kinds];                          // at a receiver
-  std::atomic<std::int64_t> on_way[most_ranks];                    // of notices, by sender: nobody has taken them
+  std::atomic<std::int64_t> on_way[most_ranks];                    // of notices, by sender: not received yet
   std::atomic<std::int64_t> worst_on_way;
   std::atomic<std::int64_t> sent[kinds];
 };
@@ -145,7 +145,7 @@ int PMPI_Improbe(int from, int tag, MPI_Comm comm, int* found, MPI_Message* mess
 namespace taquin::test {
 namespace {
 
-// Of one problem: the most messages of each kind that a rank was sent and had not asked for.
+// Of one problem: the most unexpected messages of each kind at a rank.
 class in_flight : public testing::Test {
  protected:
   void SetUp() override {
@@ -154,7 +154,7 @@ class in_flight : public testing::Test {
     int unit = 0;
     MPI_Win_shared_query(window_, 0, &size, &unit, &all);
     if (own_rank() == 0) new (all) counters{};
-    static_cast<void>(neighbours(MPI_COMM_WORLD, {}));  // the ranks have met
+    static_cast<void>(neighbours(MPI_COMM_WORLD, {}));  // the ranks have synchronized
     MPI_Barrier(MPI_COMM_WORLD);
     counting = true;
   }
@@ -316,7 +316,7 @@ TEST_F(in_flight, stays_within_the_window_when_problems_are_random) {
   }
 }
 
-// What is wrong on one rank is known to all before anybody has asked for data or sent any.
+// An error on one rank is known to all before any rank has requested or sent data.
 TEST_F(in_flight, sends_nothing_when_arguments_are_invalid) {
   const int me = own_rank();
   const int p = size_of(MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-// What ranks do in a sparse exchange, drawn without MPI: every block comes to its rank, in as many messages and rounds
-// as each algorithm's documentation says.
+// The moves of ranks in a sparse exchange, drawn without MPI: every block arrives at its rank, in as many messages and
+// rounds as each algorithm's documentation states.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 namespace taquin::detail {
 namespace {
 
-// What a rank sends, in elements of 4 bytes.
+// The blocks that a rank sends, in elements of 4 bytes.
 struct blocks {
   std::vector<int> to;
   std::vector<count_t> counts;
@@ -100,7 +100,7 @@ struct network {
     return news;
   }
 
-  // In any order. False: nobody can go on.
+  // In any order. False: no rank can continue.
   bool run(std::uint32_t seed) {
     std::minstd_rand random(seed + 1);
     std::vector<int> order(ranks.size());

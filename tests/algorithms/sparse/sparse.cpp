@@ -26,7 +26,7 @@ struct sent_by {
   }
 };
 
-// What a rank sends in problem `seed`: every rank can make it of every other.
+// The blocks that a rank sends in problem `seed`: every rank can compute those of every other.
 sent_by random_blocks(unsigned seed, int rank, int ranks) {
   std::mt19937 random(seed * 977U + static_cast<unsigned>(rank));
   sent_by s;
@@ -239,7 +239,7 @@ TEST(sparse, takes_types_with_holes) {
   MPI_Type_free(&spaced);
 }
 
-// What changes from one to the next are the data.
+// Only the data change from one to the next.
 TEST(sparse, a_pattern_that_is_found_once_brings_data_many_times) {
   const int me = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);
@@ -263,7 +263,7 @@ TEST(sparse, a_pattern_that_is_found_once_brings_data_many_times) {
   }
 }
 
-// Each rank asks for numbers by their indices, in no order, and gets them where it asked.
+// Each rank requests numbers by their indices, in no order, and receives them at its requests.
 TEST(sparse, answers_come_where_they_were_asked_for) {
   const int me = rank_in(MPI_COMM_WORLD);
   const int p = size_of(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-// What the C++ snippets of the documents speak of without saying what it is.
+// The names that the C++ snippets of the documents use without a definition.
 #pragma once
 
 #include <mpi.h>
@@ -44,11 +44,11 @@ inline int owner_of(const particle& p) { return p.id % ranks(); }
 /// Of a grid of one row of processes.
 inline int process_of(const entry& e) { return e.column % ranks(); }
 
-/// What a program does with data that are whole after an error.
+/// The program's use of data that are whole after an error.
 inline void keep(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
 inline void still_mine(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
 
-/// What a snippet may use, new for each.
+/// The objects that a snippet may use, new for each.
 struct names {
   std::size_t p = static_cast<std::size_t>(ranks()), n = 1000;
   int steps = 5;

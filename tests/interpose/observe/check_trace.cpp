@@ -1,5 +1,5 @@
-// check_trace FILE RANKS [NAME=NUMBER]...: reads a trace with protobuf and tells what is wrong with it: slices that do
-// not nest, times that go back, flows without an end, tracks without a name, or another NUMBER than given of
+// check_trace FILE RANKS [NAME=NUMBER]...: reads a trace with protobuf and prints its errors: slices that do not nest,
+// times that go back, flows without an end, tracks without a name, or another NUMBER than given of
 //   calls; waiting: those with waiting and transfer; memory: those that took some; flows: between them
 //   rounds; messages: those that were sent and have arrived
 //   events: all of them, those that did not fit included; most: bytes, at most
