@@ -9,7 +9,7 @@
 
 namespace taquin::cli {
 
-using namespace harness;  // what commands are made of
+using namespace harness;  // the parts of commands
 
 struct command {
   const char* name;

@@ -1,4 +1,4 @@
-// taquin completion: what makes a shell complete the command's words, from the tables that parse them.
+// taquin completion: scripts that make a shell complete the command's words, from the tables that parse them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// taquin explain: which algorithm auto takes, and what each would cost.
+// taquin explain: the algorithm that auto chooses, and the cost of each.
 #include <fmt/format.h>
 
 #include <algorithm>

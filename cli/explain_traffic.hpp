@@ -1,4 +1,4 @@
-// taquin explain --traffic: what auto would take for the calls of a recording, without running them.
+// taquin explain --traffic: the choices of auto for the calls of a recording, without running them.
 #pragma once
 
 #include <functional>

@@ -39,7 +39,7 @@ std::string option_of(const CLI::Option& o) {
   return fmt::format(".TP\n{}\n{}\n", head, text);
 }
 
-// The footer of the help: what it explains, then its examples.
+// The footer of the help: its explanations, then its examples.
 std::string explained(const std::string& footer) {
   constexpr std::string_view heading = "Examples:\n";
   constexpr std::string_view one = "Example:\n";

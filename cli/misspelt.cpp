@@ -42,7 +42,7 @@ std::optional<std::string> missing(const CLI::App& command, const CLI::ParseErro
   for (const CLI::Option* o : command.get_options()) {
     if (!o->get_required() || e.what() != o->get_name() + " is required") continue;
     const auto type = o->get_type_name();
-    const auto value = type.substr(0, type.find(':'));  // behind it stands what may be given
+    const auto value = type.substr(0, type.find(':'));  // after it stand the known values
     if (o->get_positional()) return value + " is missing";
     return fmt::format("{} {} is missing", o->get_snames().empty() ? o->get_name() : "-" + o->get_snames()[0], value);
   }

@@ -41,7 +41,7 @@ void add(CLI::App& app, const option_row& row, time_limit& into) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
 }
-void add(CLI::App&, const option_row&, std::size_t&) {}  // the memory: a part of what is sent, in most commands
+void add(CLI::App&, const option_row&, std::size_t&) {}  // the memory: a part of the sent data, in most commands
 template <class Choice>
 requires std::is_enum_v<Choice>
 void add(CLI::App& app, const option_row& row, Choice& into) {

@@ -39,7 +39,7 @@ std::vector<pattern_row> pattern_rows();
 /// Those that are named: all, shift, ring or hypercube, also as ring:2, or a collective. Throws usage.
 std::vector<pattern> parse_patterns(const std::vector<std::string>& names);
 
-/// Prints what one rank of `ranks` does.
+/// Prints the moves of one rank of `ranks`.
 int plan_pattern(const std::string& name, int ranks, int rank, count_t bytes);
 
 /// The time of all ranks' schedules, message by message.

@@ -118,7 +118,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
   return payloads;
 }
 
-// Where --nodes says how many ranks there are, -n need not.
+// If --nodes gives the number of ranks, -n need not.
 arguments with_ranks(arguments a) {
   if (a.ranks == 0) a.ranks = a.nodes.ranks();
   if (a.ranks == 0) throw usage("for how many ranks? Give -n or --nodes");

@@ -1,4 +1,4 @@
-// `taquin plan --json`: what all ranks do, for the report page. docs/internals/file-formats.md describes the format.
+// `taquin plan --json`: the moves of all ranks, for the report page. docs/internals/file-formats.md has the format.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,10 +27,10 @@ struct planned {
 /// The nodes of a plan: "nodes", the ranks of each, and "per_node", 0 where they differ.
 void write_nodes(nlohmann::json& plan, const detail::topology& nodes);
 
-/// Rounds as the file has them; `traced`: with what messages carry.
+/// Rounds as the file has them; `traced`: with the blocks in messages.
 nlohmann::json json_of(const detail::whole_moves& moves, bool traced);
 
-/// Round by round: messages, copies, what lies in scratch. Throws usage where there are too many messages.
+/// Round by round: messages, copies, the content of scratch. Throws usage if there are too many messages.
 nlohmann::json plan_of_moves(const detail::algorithm& a, const planned& p);
 
 /// in_place and in_place_phases: the buffers of all ranks, and how blocks leave, arrive and move, from a run of all

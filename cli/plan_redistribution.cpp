@@ -21,7 +21,7 @@ using detail::slot;
 using nlohmann::json;
 
 constexpr int most_ranks = 64;
-constexpr count_t most_blocks = 4096;  // of all ranks: every one is looked at after every event
+constexpr count_t most_blocks = 4096;  // of all ranks: every one is examined after every event
 constexpr std::size_t most_steps = 400;
 
 // A block is its destination, so that the array itself shows which blocks are in place.

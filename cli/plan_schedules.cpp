@@ -1,4 +1,4 @@
-// `taquin plan --json`: what all ranks do, round by round.
+// `taquin plan --json`: the moves of all ranks, round by round.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ void write_nodes(json& plan, const detail::topology& t) {
 json plan_of_moves(const detail::algorithm& a, const planned& p) {
   auto nodes = p.nodes.value_or(detail::topology::of_single_ranks(p.size.ranks));
   auto shape = shape_on(a, p, nodes);
-  if (!p.nodes && !a.supports(shape)) {  // what serves one node only is drawn on one node
+  if (!p.nodes && !a.supports(shape)) {  // algorithms for one node only are drawn on one node
     const auto one = detail::topology::of_sizes(std::vector{p.size.ranks});
     if (const auto on_one = shape_on(a, p, one); a.supports(on_one)) {
       nodes = one;

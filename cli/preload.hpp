@@ -1,4 +1,4 @@
-// Running a program with taquin underneath: what `record` and `wrap` share.
+// Running a program with taquin underneath: the common part of `record` and `wrap`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// taquin record: run a program and write what it exchanged.
+// taquin record: runs a program and writes its exchanges.
 #include <fmt/format.h>
 #include <unistd.h>
 

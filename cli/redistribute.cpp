@@ -100,8 +100,8 @@ std::vector<contender> line_up(const choices& c) {
   return all;
 }
 
-// For the report page: what the algorithm does event by event, from a run of all ranks in one process, with as many
-// blocks as a page can show, in the proportions of what was measured. Null where even few are too many.
+// For the report page: the algorithm's moves event by event, from a run of all ranks in one process, with as many
+// blocks as a page can show, in the proportions of the measured problem. Null if even few are too many.
 nlohmann::json over_time(const choices& c, const std::string& name, int ranks) {
   constexpr count_t most_blocks = 2048;  // of all ranks
   constexpr count_t least_blocks = 8;

@@ -39,7 +39,7 @@ std::vector<count_t> numbers(std::string_view text, const char* of) {
   }
 }
 
-// GRID[/BLOCKS][:f], as the footer says.
+// GRID[/BLOCKS][:f], as in the footer.
 layout read_layout(std::string text, const std::vector<count_t>& shape, const char* of) {
   storage_order order = storage_order::c;
   if (text.ends_with(":f")) {

@@ -34,7 +34,7 @@ void add(size_class& all, const measured_call& c) {
   all.calls += c.calls;
 }
 
-// The competitor whose interval meets the best one's.
+// The competitor whose interval overlaps the best one's.
 std::optional<std::string> rival(const std::map<std::string, timing>& times, const std::string& best) {
   const bool known = times.contains("auto") || (times.contains("native") && best != "native");
   for (const auto& [name, t] : times)

@@ -59,7 +59,7 @@ struct measured_call {
 struct doubt {
   measured_call of{};   ///< without its times; `calls` are all of the size
   std::string best;     ///< the least median
-  std::string other;    ///< auto, the MPI library, or the next best: whose interval meets the best one's
+  std::string other;    ///< auto, the MPI library, or the next best: whose interval overlaps the best one's
   timing best_takes{};  ///< of all these calls
   timing other_takes{};
 };

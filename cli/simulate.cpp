@@ -1,4 +1,4 @@
-// taquin simulate: what exchanges cost under a machine model, for any number of ranks. Runs without MPI ranks.
+// taquin simulate: the cost of exchanges under a machine model, for any number of ranks. Runs without MPI ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct arguments {
 };
 
 constexpr count_t most_ranks = 1 << 20;
-constexpr int most_pattern_ranks = 1 << 14;                  // whose schedules are looked at one by one
-constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' schedules, to be looked at one by one
+constexpr int most_pattern_ranks = 1 << 14;                  // whose schedules are evaluated one by one
+constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' schedules, to be evaluated one by one
 constexpr std::size_t most_regions = std::size_t{1} << 23;
 
 detail::profile profile_of(const arguments& a) {

@@ -24,7 +24,7 @@ namespace taquin::cli {
 namespace {
 
 constexpr int most_ranks = 4096;
-constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be looked at one by one
+constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be evaluated one by one
 
 // An algorithm of sparse.def, or a hand-written one.
 struct named {

@@ -23,7 +23,7 @@ struct sparse_offline {
   std::uint64_t seed = 1;
 };
 
-/// Prints what one rank of `ranks` does, or with a file what all do, as JSON. `write` writes that.
+/// Prints the moves of one rank of `ranks`, or with a file those of all, as JSON. `write` writes that.
 int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string& json,
                 void (*write)(const std::string& path, const std::string& text));
 
@@ -32,7 +32,7 @@ struct sparse_prediction {
   std::string_view algorithm;
   int ranks = 0;
   count_t bytes_per_rank = 0;   ///< of the rank that sends most
-  std::optional<seconds> time;  ///< none: it has too many messages to be looked at one by one
+  std::optional<seconds> time;  ///< none: it has too many messages to be evaluated one by one
 };
 
 /// Of all that serve, message by message, on nodes with so many cores; 0: one for each rank. Throws usage where a

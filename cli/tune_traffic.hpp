@@ -1,4 +1,4 @@
-// taquin tune --traffic: what is fastest for the calls of a recording.
+// taquin tune --traffic: the fastest algorithms for the calls of a recording.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ struct block_workload {
   const char* summary;
   /// The map of one rank: `blocks` places on every rank, `live` of them in use where `any_live`.
   block_map_of_rank (*make)(int rank, int ranks, count_t blocks, count_t live, std::uint64_t seed);
-  bool any_live = true;  ///< false: the workload itself says how many blocks are in use
+  bool any_live = true;  ///< false: the workload itself has the number of blocks in use
 };
 
 /// The workload of that name. Throws usage.

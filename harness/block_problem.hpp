@@ -37,7 +37,7 @@ class block_problem {
   std::size_t bytes_;
   int rank_ = 0;
   block_map_of_rank map_;
-  std::vector<bool> wanted_;  // places that a block comes to
+  std::vector<bool> wanted_;  // places that a block moves to
   mpi::datatype type_;
   std::vector<int> sent_;  // blocks, per rank
   std::vector<int> received_;

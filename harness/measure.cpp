@@ -133,7 +133,7 @@ class first_run {
 // Each rank's time for a section, `inner` times.
 double timed(const std::vector<problem>& calls, const section& s, arenas& memory, contender& c, int inner,
              starter& begin) {
-  // In place, data must be laid out anew for each exchange.
+  // In place, data must be filled in again for each exchange.
   const bool alone = !s.overlaps;
   const problem& first = calls[s.first];
   const bool anew = std::any_of(calls.begin() + static_cast<std::ptrdiff_t>(s.first),
@@ -165,7 +165,7 @@ double timed(const std::vector<problem>& calls, const section& s, arenas& memory
 // One repetition: each rank's time for each section, then the slowest rank's.
 double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner, starter& begin) {
   std::vector<double> seconds;
-  constexpr int tries = 20;  // where ranks came too late for a common beginning
+  constexpr int tries = 20;  // if ranks are too late for a common beginning
   for (int i = 0; i < tries; ++i) {
     seconds.clear();
     for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner, begin));
@@ -183,7 +183,7 @@ double repetition(const std::vector<problem>& calls, arenas& memory, contender& 
 // The same number on every rank.
 int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native, starter& begin) {
   double once = repetition(calls, memory, native, 1, begin);
-  if (!begin.together()) return 1;  // ranks come one after the other to each exchange
+  if (!begin.together()) return 1;  // ranks enter each exchange one after the other
   if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
   once = std::min(once, repetition(calls, memory, native, 1, begin));
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);

@@ -9,7 +9,7 @@
 
 namespace taquin::harness {
 
-/// Throws usage unless all are algorithms, "auto" or, where allowed, "all"; the message lists what is known.
+/// Throws usage unless all are algorithms, "auto" or, where allowed, "all"; the message lists the known ones.
 void check_algorithms(const std::vector<std::string>& names, bool all_allowed);
 /// The text for a name that is not among `known`, a list with commas; with the nearest of them, if one is near.
 std::string unknown_algorithm(const std::string& name, const std::string& known);

@@ -1,4 +1,4 @@
-// Exchanges of a workload without MPI ranks: what `plan`, `simulate` and `explain` look at.
+// Exchanges of a workload without MPI ranks: the problems of `plan`, `simulate` and `explain`.
 #pragma once
 
 #include "exchange/shape.hpp"

@@ -56,7 +56,7 @@ void output::write(const std::string& path, const std::string& text) const {
   agree_on(fault);
 }
 
-// A recording's name need not be UTF-8: what is not is replaced.
+// A recording's name need not be UTF-8: other bytes are replaced.
 std::string output::json_text() const {
   return nlohmann::json(records_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

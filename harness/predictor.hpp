@@ -17,7 +17,7 @@ namespace taquin::harness {
 
 class predictor {
  public:
-  /// Collective over the world: its nodes are found out.
+  /// Collective over the world: its nodes are detected.
   predictor(const workloads::workload& w, const workloads::problem_size& size, exchange::form kind, buffering how,
             bool persistent, std::size_t limit);
 

@@ -94,7 +94,7 @@ void problem::fill(arena& memory) const {
 count_t problem::wrong_bytes(const arena& memory) const {
   if (!takes_part()) return 0;
   count_t wrong = 0;
-  count_t end = 0;  // of what has been looked at
+  count_t end = 0;  // of the bytes compared so far
   for (int from = 0; from < ranks_; ++from) {
     const count_t begin = recv_.displs[index(from)];
     const count_t bytes = recv_.counts[index(from)];
@@ -102,7 +102,7 @@ count_t problem::wrong_bytes(const arena& memory) const {
     wrong += wrong_in_pattern(part(memory.recv.data(), begin, bytes), from, rank_);
     end = begin + bytes;
   }
-  // In one buffer, what lies behind the receive blocks but inside the send blocks may be anything.
+  // In one buffer, bytes after the receive blocks but inside the send blocks may be anything.
   if (how_ == buffering::one_buffer) end = std::max(end, send_.size - guard);
   wrong += wrong_in_guard(part(memory.recv.data(), end, recv_size() - end));
   for (int to = 0; to < ranks_; ++to)
@@ -225,7 +225,7 @@ operation problem::native_among_neighbours(arena& memory) const {
 
 operation problem::native(arena& memory) const {
   if (!takes_part()) return {[] {}, {}};
-  if (shape().large) return persistent(memory, {.algorithm = "native"});  // beyond what the raw call can say
+  if (shape().large) return persistent(memory, {.algorithm = "native"});  // beyond the range of the raw call
   if (called_.neighbours != MPI_COMM_NULL) return native_among_neighbours(memory);
   const bool in_place = how_ == buffering::in_place;
   // Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place where some counts are zero (4.1.4).

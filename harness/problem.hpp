@@ -1,4 +1,4 @@
-// One exchange as one rank sees it: where the blocks lie, what is in them, and whether it arrived.
+// One exchange as one rank sees it: the places of blocks, their data, and whether they arrived.
 #pragma once
 
 #include <mpi.h>

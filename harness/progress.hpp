@@ -1,4 +1,4 @@
-// A line on the terminal that says how far a long run is; nothing where standard error is no terminal.
+// A line on the terminal with the progress of a long run; nothing if standard error is no terminal.
 #pragma once
 
 #include <string>

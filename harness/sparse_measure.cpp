@@ -25,7 +25,7 @@ std::vector<count_t> sizes(std::vector<count_t> row, count_t bytes, bool per_pai
   return row;
 }
 
-// A contender with what it runs.
+// A contender and its exchange.
 class runner {
  public:
   runner(const sparse_problem& x, contender& c) : x_(x), c_(c) {
@@ -129,8 +129,8 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
   TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &ranks));
-  // With sizes per pair the workload only says who sends to whom: its own size is so large that no rank's part is
-  // empty.
+  // With sizes per pair the workload only determines the pairs of ranks: its own size is so large that no rank's part
+  // is empty.
   const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
   const auto row = sizes(w.row(size, rank), bytes, per_pair);
   comes = sizes(w.column(size, rank), bytes, per_pair);
@@ -182,7 +182,7 @@ measured measure(const sparse_problem& x, std::vector<contender>& contenders, co
     TAQUIN_MPI(PMPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (settings.repetitions == 0 && m.repetitions >= least_repetitions && elapsed > allowed) break;
     progress(std::min(elapsed / allowed, 1.0));
-    // In turn: who comes second finds the caches and the peers as the first left them.
+    // In turn: the second one finds the caches and the peers as the first left them.
     if (!racing.empty()) std::ranges::rotate(racing, racing.begin() + 1);
     for (runner* r : racing) r->who().seconds.push_back(r->repetition(m.inner));
     ++m.repetitions;

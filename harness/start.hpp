@@ -17,7 +17,7 @@ struct arrival {
   enum class pattern : std::uint8_t { together, random, last, sorted };
   pattern how = pattern::together;
   int rank = 0;      ///< that comes last
-  double delay = 0;  ///< seconds of the one that comes last
+  double delay = 0;  ///< seconds of the rank that is last
 
   /// "together", "random:50us", "last:3", "last:3:1ms", "sorted", "sorted:1ms"; without a time 100 us. Throws usage.
   static arrival parse(const std::string& text);
@@ -27,8 +27,8 @@ struct arrival {
   [[nodiscard]] double latest(int ranks, int repetition, std::uint64_t seed) const;
 };
 
-/// The offset of another clock from one's own, from the shortest of several round trips: when the question left, what
-/// the other clock showed, when the answer came. Pure.
+/// The offset of another clock from one's own, from the shortest of several round trips: the time of the question, the
+/// other clock's value, the time of the answer. Pure.
 struct round_trip {
   double left = 0;
   double there = 0;
@@ -44,7 +44,7 @@ class starter {
   /// Collective: by a window, the offsets are estimated.
   starter(sync_by by, const arrival& when, std::uint64_t seed);
 
-  /// Waits, and returns the time on this rank's clock from which the exchange counts: when the last rank comes.
+  /// Waits, and returns the time on this rank's clock from which the exchange counts: when the last rank enters.
   /// Collective.
   double start();
   /// A rank started too late since the last call: all wait longer from now on. Collective.

@@ -7,7 +7,7 @@
 
 namespace taquin::harness {
 
-/// "needs --in-place", "needs equal blocks", …: what the exchange would have to be. For a shape that it does not serve.
+/// "needs --in-place", "needs equal blocks", …: the property that the exchange lacks. For a shape not served.
 std::string why_not(const detail::algorithm& a, const detail::shape& s);
 
 }  // namespace taquin::harness

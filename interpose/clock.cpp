@@ -39,7 +39,7 @@ std::uint64_t tick_clock::nanoseconds() noexcept {
   return static_cast<std::uint64_t>(t.tv_sec) * giga + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// The quickest of some readings: nothing came between its two clocks.
+// The quickest of some readings: no interruption came between its two clocks.
 tick_clock::reading tick_clock::read() const noexcept {
   constexpr int tries = 5;
   reading best;

@@ -1,5 +1,5 @@
 // The events of the program's calls, which connect serving with observing. serve/ makes a call_event when a call
-// begins, and says what became of it. observe/ decides what is kept of it.
+// begins, and adds its result. observe/ decides which parts of it are kept.
 #pragma once
 
 #include <mpi.h>

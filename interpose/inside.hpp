@@ -1,4 +1,4 @@
-// Whether a thread is inside taquin: what it calls then is no call of the program's.
+// Whether a thread is inside taquin: its MPI calls then are not the program's.
 #pragma once
 
 namespace taquin::interpose {

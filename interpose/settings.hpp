@@ -27,12 +27,12 @@ struct settings {
   report at_end = report::none;  ///< TAQUIN_REPORT
   std::string report_file;       ///< where the full one goes; empty: named after the program and the job
   enum class persistent_by { measured, plan, library };
-  persistent_by persistent = persistent_by::measured;  ///< TAQUIN_PERSISTENT: who does persistent calls
+  persistent_by persistent = persistent_by::measured;  ///< TAQUIN_PERSISTENT: which library serves persistent calls
   bool shared_memory_for_program = false;  ///< TAQUIN_ALLOC_MEM: MPI_Alloc_mem gives memory that ranks can map
-  std::vector<std::string> warnings;       ///< what is wrong with variables that are ignored
+  std::vector<std::string> warnings;       ///< the errors in variables that are ignored
 
   static const settings& get();
-  /// Calls are to be looked at.
+  /// Calls are observed.
   [[nodiscard]] bool observes() const noexcept {
     return at_end != report::none || !record.empty() || !trace.empty() || !metrics.empty();
   }

@@ -113,7 +113,7 @@ struct meeting {
   int me = 0;
 };
 
-// 5% of the local matrix, at least 1 MiB, unless TAQUIN_MEMORY says something else.
+// 5% of the local matrix, at least 1 MiB, unless TAQUIN_MEMORY is set.
 std::size_t memory_for(const meeting& all, count_t element) {
   if (const char* const given = std::getenv("TAQUIN_MEMORY"); given != nullptr && *given != '\0') {
     const detail::size_text size = detail::read_size(given);

@@ -53,7 +53,7 @@ void zipf(const problem_size& s, double exponent, int from, std::span<count_t> r
   double sum = 0;
   for (std::size_t i = 0; i < row.size(); ++i) sum += std::pow(static_cast<double>(i + 1), -exponent);
   count_t left = s.bytes;
-  for (std::size_t i = row.size(); i-- > 1;) {  // the largest last: it takes what rounding left
+  for (std::size_t i = row.size(); i-- > 1;) {  // the largest last: it compensates the rounding
     const double share = std::pow(static_cast<double>(i + 1), -exponent) / sum;
     const auto bytes = std::min(left, static_cast<count_t>(share * static_cast<double>(s.bytes)));
     row[detail::as_size(order[i])] = bytes;

@@ -305,7 +305,7 @@ std::string traffic_text(const traffic& t) {
     if (c.in_flight > 0) last["in_flight"] = c.in_flight;
     if (c.seconds.waiting > 0) last["seconds"]["waiting"] = c.seconds.waiting;
   }
-  // A command line need not be UTF-8: what is not is replaced.
+  // A command line need not be UTF-8: other bytes are replaced.
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -13,7 +13,7 @@
 
 namespace taquin::workloads {
 
-/// A traffic file that cannot be read or written, with its path and what is wrong.
+/// A traffic file that cannot be read or written, with its path and the error.
 class traffic_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -60,9 +60,9 @@ class byte_matrix {
   /// The bytes that `rank` sends to each rank, and receives from each: `ranks()` numbers.
   [[nodiscard]] std::vector<count_t> sent_by(int rank) const;
   [[nodiscard]] std::vector<count_t> received_by(int rank) const;
-  /// All bytes of one exchange, what ranks send to themselves included.
+  /// All bytes of one exchange, those from ranks to themselves included.
   [[nodiscard]] count_t total() const;
-  /// Largest sum of what one rank sends.
+  /// Largest sum of one rank's sent bytes.
   [[nodiscard]] count_t most_sent() const;
 
   bool operator==(const byte_matrix&) const = default;
@@ -112,7 +112,7 @@ inline constexpr std::size_t most_uniform_pairs = std::size_t{1} << 22;
 /// The same for a file's content.
 traffic parse_traffic(std::string_view text);
 
-/// Writes a file, replacing what is there. Throws traffic_error.
+/// Writes a file, replacing an existing one. Throws traffic_error.
 void write_traffic(const traffic& t, const std::filesystem::path& path);
 
 /// The text of the file.

@@ -13,7 +13,7 @@
 
 namespace taquin::workloads {
 
-/// A workload that does not exist or whose parameter is wrong; the text says what is known.
+/// A workload that does not exist or whose parameter is wrong; the text lists the known ones.
 class bad_workload : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

@@ -28,7 +28,7 @@ struct hockney {
   seconds tau = 0;                                                ///< set-up
   seconds mu = 0;                                                 ///< per byte
   [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by the busy resource
 };
 
 /// LogP: L + 2o for a message of one packet, g between two packets. (Culler et al. 1992; MPI primitives §1.)
@@ -38,7 +38,7 @@ struct logp {
   seconds gap = 0;                                                ///< g, from one packet to the next
   count_t packet = 4096;                                          ///< bytes of a packet; longer messages are several
   [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by the busy resource
 };
 
 /// LogGP: L + 2o + (m − 1)·G, and g from one message to the next. (Alexandrov et al. 1995; MPI primitives §1.)
@@ -48,7 +48,7 @@ struct loggp {
   seconds gap = 0;                                                ///< g, from one message to the next
   seconds per_byte = 0;                                           ///< G
   [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by the busy resource
 };
 
 /// Parameterised LogP: L + g(m), with overheads and gap as functions of the size. (Kielmann et al. 2000; MPI
@@ -65,7 +65,7 @@ struct plogp {
   std::vector<point> points;                                      ///< by ascending bytes; at least one
   [[nodiscard]] point at(count_t bytes) const noexcept;           ///< the figures for this size
   [[nodiscard]] seconds time(count_t bytes) const noexcept;       ///< of one message, nothing else going on
-  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by what is busy
+  [[nodiscard]] message_cost cost(count_t bytes) const noexcept;  ///< the same, by the busy resource
 };
 
 /// The models by name: hockney, logp, loggp, plogp.
@@ -81,7 +81,7 @@ struct link_model {
   taquin::logp logp;        ///< of packets
   taquin::loggp loggp;      ///< with long messages
   taquin::plogp plogp;      ///< with figures by size
-  /// The cost of one message under a model, by what is busy.
+  /// The cost of one message under a model, by the busy resource.
   [[nodiscard]] message_cost cost(model_kind kind, count_t bytes) const noexcept;
   /// From the call of the sender to the end of the receive, nothing else going on.
   [[nodiscard]] seconds time(model_kind kind, count_t bytes) const noexcept;
@@ -106,9 +106,9 @@ struct machine_model {
   /// share.
   int ports = 1;
   double ranks_per_core = 1;  ///< above 1: oversubscribed, work takes that much longer
-  seconds wait = 0;           ///< completing a round: what a rank loses when it must wait for others
+  seconds wait = 0;           ///< completing a round: the time that a rank loses when it must wait for others
   int ranks = 0;              ///< ranks that it was measured with; 0: not measured
-  std::string machine;        ///< what it was measured on: cores, nodes, MPI library
+  std::string machine;        ///< the machine of the measurement: cores, nodes, MPI library
   /// The cost of a message at a level, under the model in use.
   [[nodiscard]] message_cost cost(int level, count_t bytes) const noexcept;
 

@@ -22,7 +22,7 @@ struct bounded_vector {
   count_t stride = 1;  ///< elements from one block to the next
 };
 
-/// A bounded vector on a circle: starts at element `start` of `extent` and goes on at 0 after the last one.
+/// A bounded vector on a circle: starts at element `start` of `extent` and continues at 0 after the last one.
 struct circular_vector {
   count_t extent = 0;  ///< elements of the circle
   count_t bound = 0;   ///< elements spanned from `start` on, at most `extent`

@@ -96,13 +96,13 @@ struct travels_as_bytes
     : std::bool_constant<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
                          !std::is_null_pointer_v<T> && !std::ranges::view<T>> {};
 
-/// Types whose values can be exchanged by the typed calls: numbers, and what travels as its bytes.
+/// Types whose values can be exchanged by the typed calls: numbers, and types that are sent as their bytes.
 template <class T>
 concept transferable = detail::is_basic<std::remove_cv_t<T>> || travels_as_bytes<std::remove_cv_t<T>>::value;
 
 namespace detail {
 
-/// Says once, in one sentence, that a type cannot travel.
+/// A single error message for a type that cannot be sent.
 template <class T>
 struct travelling {
   static_assert(transferable<T>,

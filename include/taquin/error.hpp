@@ -33,7 +33,7 @@ class error : public std::runtime_error {
 /// A call into the MPI library failed. Thrown on the rank where it failed.
 class mpi_error : public error {
  public:
-  /// The call and what it returned.
+  /// The call and its result.
   mpi_error(const std::string& what, int mpi_class, int code, const char* call)
       : error(what, mpi_class), code_(code), call_(call) {}
   /// The code that the call returned.

@@ -1,4 +1,4 @@
-// The problem: who sends which bytes to whom, as one value for every form of MPI's all-to-all calls.
+// The problem: senders, receivers and bytes, as one value for every form of MPI's all-to-all calls.
 #pragma once
 
 #include <mpi.h>
@@ -96,7 +96,7 @@ struct block {
 
 /// One side of an exchange: a block per peer.
 struct blocks {
-  void* base = nullptr;                 ///< what displacements count from
+  void* base = nullptr;                 ///< the unit of displacements
   count_view counts;                    ///< elements
   count_view displs;                    ///< multiples of `displ_unit` from `base`
   count_t displ_unit = 1;               ///< bytes: the type's extent, or 1 where MPI counts displacements in bytes
@@ -108,7 +108,7 @@ struct blocks {
   [[nodiscard]] constexpr const taquin::element& element_of(int peer) const noexcept {
     return elements != nullptr ? elements[peer] : element;
   }
-  /// Bytes from `base` to a peer's block. The place of an empty block may be beyond 64 bits: it then says nothing.
+  /// Bytes from `base` to a peer's block. Without meaning for an empty block whose place is beyond 64 bits.
   [[nodiscard]] constexpr count_t offset(int peer) const noexcept {
     return static_cast<count_t>(static_cast<std::uint64_t>(displs[peer]) * static_cast<std::uint64_t>(displ_unit));
   }
@@ -155,8 +155,8 @@ struct exchange {
 
 namespace detail {
 
-/// For interfaces on top of the library: what they have found wrong with this rank's arguments. All ranks throw it when
-/// the exchange's plan is made; the text must live until then. Null: nothing is wrong.
+/// For interfaces on top of the library: the error that they have found in this rank's arguments. All ranks throw it
+/// when the exchange's plan is made; the text must live until then. Null: none.
 struct invalid_exchange {
   static const char* of(const exchange& x) noexcept { return x.invalid_; }
   static void set(exchange& x, const char* what) noexcept { x.invalid_ = what; }

@@ -48,7 +48,7 @@ enum class state : int {
 /// place in the array of the rank that it goes to.
 struct part {
   state what = state::missing;  ///< its state
-  int peer = 0;                 ///< the rank that it goes to or comes from
+  int peer = 0;                 ///< the rank that it goes to or is from
   count_t offset = 0;           ///< units of the block before it; of a redistribution: the place that it goes to
   count_t length = 0;           ///< units of it
   count_t at = -1;              ///< its place; −1: none

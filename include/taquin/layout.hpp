@@ -87,8 +87,8 @@ class layout {
   /// This rank's local array has so many elements along each dimension, of which it uses the first ones (a leading
   /// dimension). 0, or empty: as many as it owns, and its halo.
   layout& allocated(std::span<const count_t> extents);
-  /// Around what a rank owns, its local array has `before` and `after` further elements along each dimension (halos,
-  /// ghost cells), which are neither read nor written.
+  /// Around its own elements, a rank's local array has `before` and `after` further elements along each dimension
+  /// (halos, ghost cells), which are neither read nor written.
   layout& halo(std::span<const count_t> before, std::span<const count_t> after);
   /// Dimensions from the one that changes slowest in memory to the one that changes fastest.
   layout& stored(std::span<const int> axes);
@@ -152,8 +152,8 @@ struct layout_options {
 
 /// A redistribution from one layout to another that can run again and again, as a plan. Move-only.
 ///
-/// Time and memory do not depend on the number of elements' indices: what two ranks have in common is computed
-/// dimension by dimension, as products of runs.
+/// Time and memory do not depend on the number of elements' indices: the common part of two ranks is computed dimension
+/// by dimension, as products of runs.
 class layout_redistribution {
  public:
   /// From the array `from_array` to `to_array`, which must not overlap. Each has room for as many elements of `type` as
@@ -166,17 +166,17 @@ class layout_redistribution {
                         MPI_Comm comm, const layout_options& o = {});
   /// Takes the other's place; the other can only be destroyed or assigned to.
   layout_redistribution(layout_redistribution&&) noexcept;
-  /// The same; what was here before is freed.
+  /// The same; the previous content of this object is freed.
   layout_redistribution& operator=(layout_redistribution&&) noexcept;
   /// Frees its buffers. Local.
   ~layout_redistribution();
 
-  /// Begins to move the data. Nonblocking; all ranks start what they start in the same order. Throws `usage_error`
-  /// where it is started already.
+  /// Starts to move the data. Nonblocking; all ranks start their operations in the same order. Throws `usage_error` if
+  /// it is started already.
   void start();
-  /// Makes progress; true when this rank has sent and received all (or nothing is started). Nonblocking.
+  /// Progresses; true when this rank has sent and received all (or nothing is started). Nonblocking.
   [[nodiscard]] bool test();
-  /// Completes what is started.
+  /// Completes a started move.
   void wait();
   /// start() and wait(). Collective, blocking.
   void operator()();
@@ -215,7 +215,7 @@ namespace detail {
 /// The same; `size`: elements that there is room for.
 void redistribute_in_one_array(void* data, std::size_t size, const layout& from, const layout& to, MPI_Datatype type,
                                MPI_Comm comm, const layout_options& o);
-/// From one array to another; the sizes of the arrays, in elements, are compared with what the layouts need.
+/// From one array to another; the sizes of the arrays, in elements, are compared with the sizes that the layouts need.
 void redistribute_sized(const void* from_array, std::size_t from_size, const layout& from, void* to_array,
                         std::size_t to_size, const layout& to, MPI_Datatype type, MPI_Comm comm,
                         const layout_options& o);

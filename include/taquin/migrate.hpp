@@ -94,7 +94,7 @@ inline invalid_elements invalid_by_exception(const char* doing, const char* what
   return invalid;
 }
 
-/// Calls the program's own code, and keeps what it throws: the other ranks must not wait for this one.
+/// Calls the program's own code, and keeps its exception: the other ranks must not wait for this one.
 template <class F>
 invalid_elements guard(const char* doing, F call) {
   try {
@@ -151,7 +151,7 @@ std::string no_rank(std::size_t element, const R& r) {
   return "element " + std::to_string(element) + " goes to rank " + value + ", which does not fit an int";
 }
 
-/// Fills in the destinations of `elements`. Returns what is wrong with them; an empty text: nothing.
+/// Fills in the destinations of `elements`. Returns their error; an empty text: none.
 template <class T, class Destination>
 std::string fill_destinations(migration& m, std::span<const T> elements, Destination& destination) {
   const auto to = m.destinations();
@@ -183,7 +183,7 @@ bool keeps_destinations(const redistribute_options& o) noexcept {
   return o.once || !may_call_twice<T, Destination>;
 }
 
-/// Counts the elements by destination. Returns what is wrong with them; an empty text: nothing.
+/// Counts the elements by destination. Returns their error; an empty text: none.
 template <class T, class Destination>
 std::string count_destinations(migration& m, std::span<const T> elements, Destination& destination) {
   const auto counts = m.counts();
@@ -209,7 +209,7 @@ std::string read_destinations(migration& m, std::span<const T> elements, Destina
   return fill_destinations(m, elements, destination);
 }
 
-/// Swaps two objects, however large, by way of a part of one.
+/// Swaps two objects, however large, through a part of one.
 template <class T>
 void swap_bytes(T& a, T& b) noexcept {
   constexpr std::size_t most = sizeof(T) < 256 ? sizeof(T) : 256;
@@ -225,7 +225,7 @@ void swap_bytes(T& a, T& b) noexcept {
 }
 
 /// Sorts the elements by destination in place, as American flag sort does: the function is called once for each.
-/// Returns what is wrong; an empty text: nothing.
+/// Returns the error; an empty text: none.
 template <class T, class Destination>
 std::string sort_by_destination(migration& m, std::span<T> elements, Destination& destination) {
   const auto next = m.next();
@@ -321,7 +321,7 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// elements of a source arrive in an order of the sort's own (the same in every run), and after an error they are kept
 /// in such an order.
 ///
-/// Where more arrives than fits the vector grows to exactly what arrives, before anything moves. While it grows
+/// If more elements arrive than fit, the vector grows to exactly their number, before anything moves. While it grows
 /// std::vector has its old and its new storage; the old one counts as scratch memory against `o.memory`. To avoid that
 /// call reserve() first, or use the overload for storage of your own.
 ///

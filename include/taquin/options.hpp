@@ -11,7 +11,7 @@
 
 namespace taquin {
 
-/// The work of a plan, summed over its starts. Bytes are data bytes, without MPI's own envelopes.
+/// The work of this rank, summed over the calls or starts it is passed to. Bytes are data, without MPI's envelopes.
 struct statistics {
   std::uint64_t starts = 0;        ///< exchanges started
   std::uint64_t rounds = 0;        ///< communication rounds
@@ -25,7 +25,7 @@ struct statistics {
   struct in_place_phases_times {
     double requests = 0;  ///< until requests are exchanged
     double data = 0;      ///< until data are
-    double update = 0;    ///< for what is moved inside the rank
+    double update = 0;    ///< for moves inside the rank
   };
   in_place_phases_times in_place_phases{};  ///< of in_place_phases
 };
@@ -47,7 +47,7 @@ enum class progress_by : std::uint8_t {
   /// round serves and fits the memory. All its messages are posted at the start, and MPI's own progress completes them,
   /// as with MPI's nonblocking collectives.
   library,
-  /// Calls of taquin, with any algorithm. Every call of taquin that waits makes progress with all started plans.
+  /// Calls of taquin, with any algorithm. Every call of taquin that waits progresses all started plans.
   calls,
   /// Calls of taquin, and a thread of the process, with any algorithm. The MPI library must provide
   /// MPI_THREAD_MULTIPLE.
@@ -135,7 +135,7 @@ struct options {
   /// for taquin's own messages with data (docs/internals/flow-control.md). Where it is not set, plans with
   /// `progress_by::library` send all immediately, because no call would post the rest between start and completion.
   int in_flight = 0;
-  /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or found out.
+  /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or detected.
   std::span<const int> nodes{};
   /// Before anything is sent, blocking calls on one node compare what ranks send with what their peers expect. A block
   /// that is longer or shorter than expected is then an error on all ranks. Plans, calls on several nodes
@@ -163,7 +163,7 @@ struct options {
   in_place_options in_place{};                        ///< of in_place
   in_place_phases_options in_place_phases{};          ///< of in_place_phases
 
-  /// Filled when set; must outlive the plan. Default: none.
+  /// Every call or start adds its work to it; must outlive the plan. Default: none.
   statistics* stats = nullptr;
 };
 

@@ -26,15 +26,15 @@ class plan {
   explicit plan(const exchange& x, const options& o = {});
   /// Takes the other's exchange; the other can only be destroyed or assigned to.
   plan(plan&&) noexcept;
-  /// The same; what was here before is freed.
+  /// The same; the previous content of this object is freed.
   plan& operator=(plan&&) noexcept;
-  /// Frees what the plan holds. Local. A started plan must have been waited for.
+  /// Frees the plan's memory. Local. A started plan must have been waited for.
   ~plan();
 
   /// Begins the exchange. Nonblocking, local; all ranks start their plans in the same order.
   /// Throws `usage_error` when the plan is started already. Allocates nothing.
   void start();
-  /// Makes progress; true when the exchange is complete (or none is started). Nonblocking, local.
+  /// Progresses; true when the exchange is complete (or none is started). Nonblocking, local.
   [[nodiscard]] bool test();
   /// Completes the exchange. Blocking.
   void wait();

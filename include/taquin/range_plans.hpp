@@ -22,7 +22,7 @@ namespace taquin {
 
 namespace detail {
 
-/// Counts and displacements of one side as the library takes them, and what is wrong with them in a buffer of `size`.
+/// Counts and displacements of one side as arguments of the library, and their error in a buffer of `size`.
 struct side_of_ranges {
   std::vector<count_t> counts;
   std::vector<count_t> displs;

@@ -52,7 +52,7 @@ class received {
     std::exclusive_scan(counts.begin(), counts.end(), before_.begin(), count_t{0});
   }
 
-  /// The elements that came from `rank`, in constant time; as long as `data` and `counts` are what came. Local.
+  /// The elements from `rank`, in constant time; as long as `data` and `counts` are unchanged. Local.
   [[nodiscard]] std::span<T> from(int rank) { return part(std::span<T>(data), rank); }
   /// The same.
   [[nodiscard]] std::span<const T> from(int rank) const { return part(std::span<const T>(data), rank); }
@@ -126,7 +126,7 @@ inline std::size_t peers_of_ranges(MPI_Comm comm) {
   return static_cast<std::size_t>(peers_of(comm));
 }
 
-/// How many elements come from each rank. `invalid_text` is reported on all ranks.
+/// The number of elements from each rank. `invalid_text` is reported on all ranks.
 inline std::vector<count_t> exchange_counts(const std::vector<count_t>& to, const char* invalid_text, MPI_Comm comm,
                                             const options& o) {
   std::vector<count_t> from(to.size());
@@ -205,7 +205,7 @@ std::vector<count_t> alltoallv(const Send& data, const Counts& counts,
   return std::move(from.counts);
 }
 
-/// The same where the counts of both sides are known: nothing but the elements is exchanged.
+/// The same if the counts of both sides are known: only the elements are exchanged.
 template <element_range Send, count_range SendCounts, count_range RecvCounts>
 void alltoallv(const Send& data, const SendCounts& sendcounts, std::vector<std::ranges::range_value_t<Send>>& recv,
                const RecvCounts& recvcounts, MPI_Comm comm, const options& o = {}) {

@@ -42,7 +42,7 @@ struct redistribute_options {
   progress_by progress = progress_by::library;
   /// After `timeout`; default: the rank continues to wait.
   after_timeout on_timeout = after_timeout::wait;
-  /// As in taquin::options: seconds, or a duration of std::chrono; 0, the default: what TAQUIN_TIMEOUT says, or never.
+  /// As in taquin::options: seconds, or a std::chrono duration; 0, the default: the value of TAQUIN_TIMEOUT, or never.
   time_limit timeout{};
   /// The most requests of a rank, and blocks that it has requested, in flight, and the most unexpected messages at a
   /// rank; docs/internals/flow-control.md has the exceptions. 0, the default: 32. A large number lifts the limit.
@@ -68,7 +68,7 @@ class redistribution {
                  const redistribute_options& o = {});
   /// Takes the other's array; the other can only be destroyed or assigned to.
   redistribution(redistribution&&) noexcept;
-  /// The same; what was here before is freed.
+  /// The same; the previous content of this object is freed.
   redistribution& operator=(redistribution&&) noexcept;
   /// Frees its buffers. Local.
   ~redistribution();
@@ -82,16 +82,16 @@ class redistribution {
   void start(std::span<const int> dest_ranks, std::span<const int> dest_indices);
   /// The same with 64-bit indices.
   void start(std::span<const int> dest_ranks, std::span<const count_t> dest_indices);
-  /// Makes progress; true when all blocks of this rank are where they belong and its own have left (or nothing is
-  /// started). Nonblocking. Dead blocks, and places without a block, are unspecified then.
-  /// Throws `usage_error` on every rank, naming rank and block, with the data untouched: a rank or an index out of
-  /// range, more destinations than blocks, and (unless `check` is off) two blocks for one place. With `check` off such
-  /// a map's result is not specified.
+  /// Progresses; true when all blocks of this rank are where they belong and its own are sent (or nothing is
+  /// started). Nonblocking. Dead blocks, and places without a block, are unspecified then. Throws `usage_error` on
+  /// every rank, naming rank and block, with the data untouched: a rank or an index out of range, more destinations
+  /// than blocks, and (unless `check` is off) two blocks for one place. With `check` off such a map's result is not
+  /// specified.
   [[nodiscard]] bool test();
-  /// Completes what is started. Throws what test() throws.
+  /// Completes a started redistribution. Throws as test() does.
   void wait();
-  /// Does what start() and wait() do. Collective, blocking: either all ranks call this, or all call start(). With
-  /// "auto", on one node and for few blocks, it takes two steps through the memory that the ranks share.
+  /// As start() and then wait(). Collective, blocking: either all ranks call this, or all call start(). With "auto", on
+  /// one node and for few blocks, it takes two steps through the memory that the ranks share.
   void operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices);
   /// The same for spans of equal length.
   void operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices);
@@ -104,7 +104,7 @@ class redistribution {
   /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
 
-  /// After a failure: survivors agree on where each block is, and go on with the blocks that are left. Returns this
+  /// After a failure: survivors agree on where each block is, and continue with the remaining blocks. Returns this
   /// rank's map; ranks in it are those of the communicator before. Every block that a survivor has is then on exactly
   /// one of them:
   /// - A block that had arrived stays in its place (`incoming`: arrived).
@@ -118,8 +118,8 @@ class redistribution {
   /// ranks of the one before. The maps take memory on top of `memory`. Throws as the constructor does, and nothing is
   /// changed then.
   failure::block_map repair(MPI_Comm survivors);
-  /// The other way round: the same, and the map says of each block where it was before the start that has failed, whose
-  /// destinations are given once more. The next start(), from where the map says that blocks are, brings them back.
+  /// The reverse: the same, and the map has the place of each block before the start that has failed, whose
+  /// destinations are given once more. The next start(), from the places in the map, returns them.
   /// - A block of this rank is in its place (`incoming`: arrived), elsewhere on this rank (displaced, or staged), lost
   ///   (missing; `peer` is the rank that it was for), or listed by the rank that has it.
   /// - A block of another rank is listed with that rank and its place there (`outgoing`: stands, or staged). Of a rank
@@ -134,7 +134,7 @@ class redistribution {
   failure::block_map roll_back(MPI_Comm survivors, count_t length, const count_view& dest_ranks,
                                const count_view& dest_indices);
 
-  /// Goes on with another array of the same shape. Local.
+  /// Continues with another array of the same shape. Local.
   void set_data(void* data) noexcept;
   /// Scratch bytes in use now. Local.
   [[nodiscard]] std::size_t memory() const noexcept;

@@ -43,7 +43,7 @@ struct sparse_blocks {
 ///
 /// Scratch memory: 36 bytes for each block for this rank, 16 KiB, and 24 bytes for each block whose header is routed
 /// through this rank; all within `options::memory`, of which the smallest of any rank rules. Messages of a
-/// rank: two for each block, and for headers ⌈log2 p⌉ (notify_tree) or about 2·√p (notify_grid).
+/// rank: two for each block, and for headers (r − 1)·⌈log_r p⌉, r at most 8 (notify_tree), or about 2·√p (notify_grid).
 ///
 /// On one node there are no messages: one step in shared memory for the sizes and one for the data, in
 /// sparse_exchange() one for both. It uses 48 bytes for each block, and shared memory for the blocks.
@@ -64,7 +64,7 @@ class sparse_call {
   sparse_call& operator=(sparse_call&& other) noexcept;
   ~sparse_call();
 
-  /// The rank that each block comes from, in ascending order; blocks of one source in the order in which it has them.
+  /// The source of each block, in ascending order; blocks of one source in its order.
   [[nodiscard]] std::span<const int> sources() const noexcept;
   /// Elements of each of these blocks.
   [[nodiscard]] std::span<const count_t> counts() const noexcept;
@@ -113,9 +113,9 @@ class sparse_call {
 
 namespace detail {
 
-/// For interfaces on top of the library. `invalid_text`: what is wrong with the arguments; all ranks throw it.
-/// `make_room`: returns where the blocks are to be received, or null where there is no memory, which is an error on all
-/// ranks. Without `make_room` nothing is received.
+/// For interfaces on top of the library. `invalid_text`: the error in the arguments; all ranks throw it. `make_room`:
+/// returns where the blocks are to be received, or null if there is no memory, which is an error on all ranks. Without
+/// `make_room` nothing is received.
 struct sparse_access {
   static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
                           const sparse_call::room& make_room) {

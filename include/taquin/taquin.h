@@ -41,14 +41,14 @@ enum {
   TAQUIN_LAYOUT_PACKED         /* no datatype: taquin packs and unpacks */
 };
 
-/* Values of TAQUIN_Options.progress: who makes progress with a started plan while the program does other work. */
+/* Values of TAQUIN_Options.progress: what progresses a started plan while the program does other work. */
 enum {
   TAQUIN_PROGRESS_LIBRARY = 0, /* the MPI library: "auto" takes exchanges of one round where any serves */
   TAQUIN_PROGRESS_CALLS,       /* calls of taquin: any algorithm */
   TAQUIN_PROGRESS_THREAD       /* a thread as well; takes MPI_THREAD_MULTIPLE */
 };
 
-/* Values of TAQUIN_Options.on_timeout: what a rank does after its timeout, when it has reported what it waits for. */
+/* Values of TAQUIN_Options.on_timeout: the reaction of a rank to its timeout, after its report. */
 enum {
   TAQUIN_TIMEOUT_WAIT = 0, /* it goes on waiting */
   TAQUIN_TIMEOUT_ABORT,    /* MPI_Abort */
@@ -56,7 +56,7 @@ enum {
 };
 
 /* Options of a communicator. Fields are only ever added at the end. The initializer sets every default: "auto", no
- * limit of memory, 0 or NULL, whose meaning is said at each field. */
+ * limit of memory, 0 or NULL, with the meaning given at each field. */
 typedef struct TAQUIN_Options {
   size_t size;           /* of this struct as the caller knows it; set by the initializer */
   const char *algorithm; /* a name that `taquin list` prints, or "auto"; TAQUIN_ALGORITHM overrides "auto" */
@@ -66,10 +66,10 @@ typedef struct TAQUIN_Options {
                             enough, at most 16 */
   int in_flight;         /* most messages sent and not received, and most unexpected messages at a rank; 0: 32 */
   int ports;             /* hierarchical_factor: concurrent exchanges of a node, at most 30; 0: 8 */
-  int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or found out */
+  int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or detected */
   const int *nodes;      /* ranks per node, in rank order; NULL: as node_count 0 */
-  int check;             /* not 0: compare what ranks send with what their peers expect, before sending; 0: what
-                            TAQUIN_CHECK says, or not */
+  int check;             /* not 0: compare what ranks send with what their peers expect, before sending; 0: the
+                            value of TAQUIN_CHECK, or not */
   int layout;            /* Bruck: one of TAQUIN_LAYOUT_*; 0: TAQUIN_LAYOUT_AUTOMATIC */
   const char *inner;     /* two_phase: the algorithm of its two exchanges; NULL: "spread_out" */
   int tune;              /* not 0: plans measure the best few algorithms on their first starts and stay with the
@@ -80,8 +80,8 @@ typedef struct TAQUIN_Options {
                             with a radix after a colon if wanted, or "auto"; NULL: "bruck_v,spread_out" */
   int progress;          /* plans: one of TAQUIN_PROGRESS_*; 0: TAQUIN_PROGRESS_LIBRARY */
   int on_timeout;        /* one of TAQUIN_TIMEOUT_*; 0: TAQUIN_TIMEOUT_WAIT */
-  double timeout;        /* seconds that a call may wait until it says, once, which ranks are missing; 0: what
-                            TAQUIN_TIMEOUT says, or never */
+  double timeout;        /* seconds that a call may wait until it reports, once, the missing ranks; 0: the
+                            value of TAQUIN_TIMEOUT, or never */
   int aux_parts;         /* in_place_phases: static parts of the scratch memory; 0: a 16th of the most peers of any
                             rank, at least 1 */
   int aux_heap;          /* not 0: in_place_phases: scratch memory as one heap; 0: static parts */
@@ -118,7 +118,7 @@ typedef struct TAQUIN_Statistics {
   size_t peak_memory;    /* most bytes of scratch memory in use at any time on this rank */
   double requests_time;  /* seconds of in_place_phases until requests are exchanged */
   double data_time;      /* and until data are */
-  double update_time;    /* and for what it moves inside the rank */
+  double update_time;    /* and for moves inside the rank */
 } TAQUIN_Statistics;
 
 /* Initializer: TAQUIN_Statistics statistics = TAQUIN_STATISTICS_INIT; */
@@ -223,7 +223,7 @@ int TAQUIN_Alltoallv_in_place_init_c(void *buffer, const MPI_Count sendcounts[],
  * already.
  */
 int TAQUIN_Start(TAQUIN_Plan plan);
-/* Makes progress; *flag is 1 when the exchange is complete (or none is started), otherwise 0. Local. */
+/* Progresses; *flag is 1 when the exchange is complete (or none is started), otherwise 0. Local. */
 int TAQUIN_Test(TAQUIN_Plan plan, int *flag);
 /* Completes the exchange. */
 int TAQUIN_Wait(TAQUIN_Plan plan);
@@ -261,7 +261,7 @@ enum {
  * block, and `offset` its place on the rank that it goes to. `at`: where it is; -1: nowhere. */
 typedef struct TAQUIN_Part {
   int state;        /* TAQUIN_STANDS and so on */
-  int peer;         /* the rank that it goes to or comes from */
+  int peer;         /* the rank that it goes to or is from */
   MPI_Count offset; /* units from the beginning of the peer's block; of a redistribution: its place there */
   MPI_Count length; /* units */
   MPI_Count at;     /* units from the array's beginning, or among the staged ones; -1: nowhere */
@@ -271,7 +271,7 @@ typedef struct TAQUIN_Part {
 typedef struct TAQUIN_Block_map {
   int known;                   /* 0: nothing has moved, or there was no memory for the map */
   MPI_Count unit_bytes;        /* data bytes of a unit */
-  MPI_Count outgoing_size;     /* parts in `outgoing`: what is still to leave its place */
+  MPI_Count outgoing_size;     /* parts in `outgoing`: data that have not left their place */
   const TAQUIN_Part *outgoing; /* so many parts */
   MPI_Count incoming_size;     /* parts in `incoming`: all data that this rank receives or keeps */
   const TAQUIN_Part *incoming; /* so many parts */
@@ -317,7 +317,7 @@ int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int
  * redistributions in the same order. MPI_ERR_REQUEST when it is started already. */
 int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                 const int dest_indices[]);
-/* Makes progress; *flag is 1 when the redistribution is complete (or none is started), otherwise 0. A bad map is
+/* Progresses; *flag is 1 when the redistribution is complete (or none is started), otherwise 0. A bad map is
  * reported here or by the wait, on all ranks. Local. */
 int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int *flag);
 /* Completes the redistribution. */
@@ -328,12 +328,12 @@ int TAQUIN_Redistribution_wait(TAQUIN_Redistribution redistribution);
  * the redistribution is freed. See redistribution::repair in taquin/redistribute.hpp. Collective over
  * `survivors`. */
 int TAQUIN_Redistribution_repair(TAQUIN_Redistribution redistribution, MPI_Comm survivors, TAQUIN_Block_map *map);
-/* The other way round: the same, and the map says of each block where it was before the start that has failed, whose
- * destinations are given once more. redistribution::roll_back in taquin/redistribute.hpp says more. Collective over
+/* The reverse: the same, and the map has the place of each block before the start that has failed, whose destinations
+ * are given once more. See redistribution::roll_back in taquin/redistribute.hpp. Collective over
  * `survivors`. */
 int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Comm survivors, int length,
                                     const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map);
-/* Goes on with another array of the same shape. Local. */
+/* Continues with another array of the same shape. Local. */
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
 /* Scratch bytes in use now. Local. */
 int TAQUIN_Redistribution_memory(TAQUIN_Redistribution redistribution, size_t *bytes);
@@ -349,8 +349,8 @@ int TAQUIN_Redistribution_free(TAQUIN_Redistribution *redistribution);
 typedef struct TAQUIN_Sparse_state *TAQUIN_Sparse;
 /* The null sparse exchange. */
 #define TAQUIN_SPARSE_NULL NULL
-/* Gives room for `bytes` bytes, or NULL where there is none. `context` is what the caller of TAQUIN_Sparse_exchange
- * gave. It may call taquin on other communicators; calls on the communicator of the exchange, which is pending, return
+/* Returns memory of `bytes` bytes, or NULL if there is none. `context` is the argument of TAQUIN_Sparse_exchange. It
+ * may call taquin on other communicators; calls on the communicator of the exchange, which is pending, return
  * MPI_ERR_COMM on all ranks that make them, and communicate nothing. */
 typedef void *TAQUIN_Allocate(size_t bytes, void *context);
 

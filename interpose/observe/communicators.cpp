@@ -1,4 +1,4 @@
-// The communicators that a program calls on: their names, and who waits for whom there.
+// The communicators that a program calls on: their names, and their waiting ranks.
 #include <mpi.h>
 
 #include <algorithm>
@@ -78,8 +78,8 @@ observed_comm* look_up(recorder_state& s, MPI_Comm comm, call_form form) {
   return s.last_found;
 }
 
-// Open MPI must not be left with a collective on a communicator that is gone. MPICH keeps the communicator for it, and
-// has few of them.
+// Open MPI must not be left with a collective on a freed communicator. MPICH keeps the communicator for it, and has few
+// of them.
 void communicator_goes(MPI_Comm comm) {
   recorder_state& s = recorder_state::get();
   void* value = nullptr;

@@ -1,4 +1,4 @@
-// Gathers on rank 0 what all ranks have kept.
+// Gathers the records of all ranks on rank 0.
 #include <mpi.h>
 
 #include <algorithm>

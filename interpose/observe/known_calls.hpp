@@ -27,7 +27,7 @@ struct call_key {
   }
 };
 
-/// One of them, and what is counted of it since it was last added to the log.
+/// One of them, and its counts since it was last added to the log.
 struct known_call {
   call_key key;
   count_t send_element = -1;  ///< bytes; −1: not all blocks have elements of one type
@@ -75,7 +75,7 @@ class known_calls {
   }
   /// The reason of the calls from now on.
   static void change_reason(recorder_state& s, known_call& k, const char* reason);
-  /// Adds to the log what is counted.
+  /// Adds the counts to the log.
   void flush(recorder_state& s);
 
  private:

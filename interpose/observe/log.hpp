@@ -1,5 +1,5 @@
-// The log of one rank: what it has seen of the program's traffic; and how the logs of all ranks become one traffic. No
-// MPI in here.
+// The log of one rank: the program's traffic as this rank has seen it; and how the logs of all ranks become one
+// traffic. No MPI in here.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ struct estimate {
 };
 
 /// How long this rank waited for the last rank to enter its calls, from those calls of which it is known. A sample
-/// stands for as many calls as its weight says; the share of waiting in the samples is that of all calls (a ratio
+/// stands for as many calls as its weight; the share of waiting in the samples is that of all calls (a ratio
 /// estimator).
 struct wait_samples {
   std::uint64_t calls = 0;    ///< samples

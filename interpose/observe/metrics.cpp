@@ -14,7 +14,7 @@ namespace taquin::interpose {
 
 namespace {
 
-// A label's value: what would end it is escaped.
+// A label's value: characters that would end it are escaped.
 std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {

@@ -8,7 +8,7 @@
 
 namespace taquin::interpose {
 
-/// Writes the file and says so, or why not, on standard error.
+/// Writes the file and reports it, or the reason of a failure, on standard error.
 void write_metrics(const std::vector<rank_log>& logs, const std::string& file);
 
 }  // namespace taquin::interpose

@@ -125,7 +125,7 @@ inline void keep(recorder_state& s, const call_event& e, known_call& k, const ou
 
 }  // namespace
 
-// Never destroyed: calls may come while the program ends.
+// Never destroyed: calls may be made while the program ends.
 recorder_state* const recorder_state::one = new recorder_state;
 bool observes = false;
 

@@ -30,7 +30,7 @@ struct advice {
   std::string command;
   double saves = 0;
   std::size_t site = 0;  ///< of the report's list
-  bool measured = true;  ///< what it saves; otherwise computed
+  bool measured = true;  ///< the seconds that it saves; otherwise computed
 };
 
 // More ranks on a node than cores: a rank that waits may then wait for a core.
@@ -41,8 +41,8 @@ bool oversubscribed(const std::vector<rank_log>& logs) {
 }
 
 // The rank that the others wait for, told apart from chance: most of their waiting, and half as much again as for a
-// rank that comes last as often as any other. Null where there is none: ranks that come last in turn have no work to
-// give away.
+// rank that is last as often as any other. Null if there is none: ranks that are last in turn have no work to give
+// away.
 const std::pair<const int, lateness>* comes_last(const merged& m) {
   if (m.waited_for.empty()) return nullptr;
   double all = 0;
@@ -257,7 +257,7 @@ void write_report(const std::vector<rank_log>& logs) {
                            {"site", a.site}});
     if (!a.command.empty()) j["advice"].back()["command"] = a.command;
   }
-  // A command line need not be UTF-8: what is not is replaced.
+  // A command line need not be UTF-8: other bytes are replaced.
   const std::string text = j.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
   std::string file = s.report_file;
   const auto why = file.empty() ? detail::create_file(stem_named_after(logs.front().program), ".json", text, file)

@@ -45,8 +45,8 @@ std::unique_ptr<told_call> made(MPI_Comm comm, bool at_once, const void* site) {
   return call;
 }
 
-// All ranks of the communicator come here: its name is agreed on whatever becomes of the call. The program goes on
-// where this fails.
+// All ranks of the communicator come here: its name is agreed on whatever the result of the call. The program continues
+// if this fails.
 void* make(MPI_Comm comm, bool at_once, const void* site) {
   try {
     return made(comm, at_once, site).release();

@@ -90,7 +90,7 @@ std::uint32_t trace::posts(way which, MPI_Comm comm, int peer, int lane, std::ui
     if (static_cast<std::size_t>(peer) >= ranks.size()) return 0;
     return add({now_in_ticks(), 0, current.number, bytes, current.comm, ranks[static_cast<std::size_t>(peer)], lane,
                 which == way::sends ? traced_event::kind::send : traced_event::kind::receive});
-  } catch (...) {  // the exchange goes on without it
+  } catch (...) {  // the exchange continues without it
     return 0;
   }
 }

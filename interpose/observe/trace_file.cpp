@@ -22,7 +22,7 @@ namespace {
 using kind = traced_event::kind;
 using perfetto::event_type;
 
-// An event of a rank, and what the other ranks' events say of it.
+// An event of a rank, and the related events of other ranks.
 struct traced {
   int rank = 0;
   const traced_event* event = nullptr;
@@ -69,7 +69,7 @@ class trace_of_all {
   [[nodiscard]] const std::vector<count_t>& row_of(const traced& t) const { return log_of(t).rows[call_of(t).row]; }
 
   [[nodiscard]] std::uint64_t most_bytes(const traced& t) const;
-  // And the line that says how many events are missing.
+  // And the line with the number of missing events.
   [[nodiscard]] std::uint64_t room_for_tracks() const noexcept {
     constexpr std::uint64_t of_a_rank = 1024;
     return of_a_rank * logs_.size();
@@ -98,7 +98,7 @@ class trace_of_all {
   std::map<std::pair<std::string, std::uint64_t>, std::string> places_;
 };
 
-// ---- What there is room for ----
+// ---- Events within the size limit ----
 
 // The most bytes of an event in the file, without its tracks.
 std::uint64_t trace_of_all::most_bytes(const traced& t) const {
@@ -128,7 +128,7 @@ void trace_of_all::take_what_fits(std::uint64_t most) {
   all_.resize(fit);
 }
 
-// ---- What ranks have to do with each other ----
+// ---- Relations between ranks' events ----
 
 void trace_of_all::pair_calls() {
   std::map<call_id, std::vector<traced*>> calls;

@@ -9,7 +9,7 @@
 
 namespace taquin::interpose {
 
-/// Writes the trace of all ranks' logs, at most `most` bytes, and says so, or why not, on standard error.
+/// Writes the trace of all ranks' logs, at most `most` bytes; reports it, or why it failed, on standard error.
 void write_trace(const std::vector<rank_log>& logs, std::uint64_t most, const std::string& file);
 
 }  // namespace taquin::interpose

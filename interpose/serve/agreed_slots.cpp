@@ -25,7 +25,7 @@ namespace {
 constexpr int tags_of_one = 2;
 constexpr int most_ranks = 512;  // of a communicator; to find the places of many more takes MPI libraries long
 
-// The common part of all slots of the process. Never destroyed: calls may come while the program ends.
+// The common part of all slots of the process. Never destroyed: calls may be made while the program ends.
 struct common {
   std::mutex mutex;
   mpi::communicator::lease messages;  // of all ranks

@@ -1,5 +1,5 @@
 // The slots of a communicator's nonblocking exchanges, made while the MPI library does its first ones. No start waits
-// for another rank; docs/internals/interposition.md says how ranks agree.
+// for another rank; docs/internals/interposition.md describes how ranks agree.
 #pragma once
 
 #include <mpi.h>
@@ -29,7 +29,7 @@ class agreed_slots {
   };
 
   /// Around all of them: makes the communicator of their messages, right after MPI_Init, on all ranks; and completes
-  /// what ranks are agreeing on, before MPI_Finalize.
+  /// pending agreements, before MPI_Finalize.
   static void begin_all();
   static void end_all() noexcept;
   /// There is that communicator: the same on all ranks. Local.
@@ -70,7 +70,7 @@ class agreed_slots {
   [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return made_; }
   /// The area of the n-th rank in their memory for the caller; where they are made, on one node.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
-  /// The communicator is freed: what is not made will not be.
+  /// The communicator is freed: unfinished slots are dropped.
   void give_up(const char* why = nullptr) noexcept;
 
  private:

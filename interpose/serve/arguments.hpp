@@ -17,7 +17,7 @@
 #define TAQUIN_EACH_COUNT(DO) DO(, int, int)
 #endif
 
-// Persistent calls: an info and a request stand behind the arguments. MPI 4 has them, Open MPI 5 before it says so, and
+// Persistent calls: an info and a request follow the arguments. MPI 4 has them, Open MPI 5 before it reports MPI 4, and
 // Open MPI 4 and 5 under names of their own.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define TAQUIN_HAS_INIT

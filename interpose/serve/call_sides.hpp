@@ -25,7 +25,7 @@ inline bool is_valid(const blocks& side, std::size_t peers) {
   return true;
 }
 
-/// The blocks of one call, with copies of what the program may free before its request is complete. Blocks in the
+/// The blocks of one call, with copies of all that the program may free before its request is complete. Blocks in the
 /// memory of a device are staged: only the MPI library may know how to read them.
 class held_side {
  public:

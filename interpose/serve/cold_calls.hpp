@@ -1,5 +1,5 @@
-// The first blocking exchanges on a communicator, which go to the MPI library: what taquin makes for a communicator
-// does not pay for one that is used once or twice.
+// The first blocking exchanges on a communicator, which go to the MPI library: taquin's set-up of a communicator does
+// not pay off for one that is used once or twice.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +10,8 @@ namespace taquin::interpose {
 /// count identically; nothing else is checked, because the settings of all ranks were compared at the start.
 inline constexpr int most_cold_calls = 2;
 
-/// Counts a blocking exchange on an intracommunicator; true where it is one of the first. Never where a variable or a
-/// rule says how exchanges are done. Local.
+/// Counts a blocking exchange on an intracommunicator; true for one of the first. Never if a variable or a rule
+/// specifies how exchanges are done. Local.
 bool is_cold(MPI_Comm comm);
 
 }  // namespace taquin::interpose

@@ -1,6 +1,6 @@
-// The program frees a communicator: what is kept with it ends first. Not when its attributes are deleted: MPICH deletes
-// them where it must not be called, and only when nothing is in progress on the communicator, taquin's operations
-// included.
+// The program frees a communicator: the objects kept with it end first. Not when its attributes are deleted: MPICH
+// deletes them where it must not be called, and only when nothing is in progress on the communicator, taquin's
+// operations included.
 #include <mpi.h>
 
 #include "interpose/event.hpp"

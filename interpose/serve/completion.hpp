@@ -27,7 +27,7 @@ inline MPI_Status* nth(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// Lets the MPI library make progress in a call that does not ask it, although the program also waits for its requests.
+/// Progresses the MPI library in a call that does not enter it, although the program also waits for its requests.
 inline void let_mpi_progress() noexcept {
   int arrived = 0;
   PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
@@ -57,9 +57,9 @@ int without_exceptions(Work work) noexcept {
 
 }  // namespace taquin::interpose
 
-/// Defines both names of a function; `intercepted_X` does the work. While no request is looked after, a call costs one
-/// look at their number, and one that late_frees counts. With no tool below both names are one function, which needs no
-/// guard against coming back.
+/// Defines both names of a function; `intercepted_X` does the work. While no request is served, a call costs one read
+/// of their number, and one that late_frees counts. With no tool below both names are one function, which needs no
+/// guard against recursion.
 #define TAQUIN_COMPLETES(X, PARAMETERS, ARGUMENTS)                  \
   TAQUIN_COMPLETES_BY(MPI_##X, "MPI_" #X, X, PARAMETERS, ARGUMENTS) \
   TAQUIN_COMPLETES_BY(PMPI_##X, "PMPI_" #X, X, PARAMETERS, ARGUMENTS)

@@ -17,7 +17,7 @@ using cuda_query = int (*)(void* data, int attribute, std::uint64_t address);
 constexpr int cuda_memory_type = 2;  // the attribute
 constexpr unsigned cuda_device = 2;
 
-// HIP. `host` is null for memory of a device, in every version; what the numbers of `type` mean has changed.
+// HIP. `host` is null for memory of a device, in every version; the meaning of the numbers of `type` has changed.
 struct hip_attributes {
   int type = 0;
   int device = 0;
@@ -75,7 +75,7 @@ void find(runtimes& r) noexcept {
     r.ze = look_up<ze_query>("zeMemGetAllocProperties");
 }
 
-// How many libraries this process has loaded so far: a runtime may come later than MPI_Init.
+// How many libraries this process has loaded so far: a runtime may be loaded after MPI_Init.
 unsigned long long libraries_loaded() noexcept {
   unsigned long long loaded = 0;
   dl_iterate_phdr(

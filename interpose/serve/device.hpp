@@ -15,7 +15,7 @@ bool in_device_memory(const blocks& side, std::size_t peers) noexcept;
 /// This process has loaded a runtime. Other processes of the program may have none.
 bool has_device_runtime() noexcept;
 
-/// Looks for runtimes now, not in the first call.
+/// Searches for runtimes now, not in the first call.
 void look_for_devices() noexcept;
 
 }  // namespace taquin::interpose

@@ -1,4 +1,4 @@
-// MPI 4.1's functions that look at several requests and complete none. Requests whose plan runs, and inactive ones, are
+// MPI 4.1's functions that test several requests and complete none. Requests whose plan runs, and inactive ones, are
 // not passed on. If all are taquin's the MPI library is not called.
 #include <mpi.h>
 
@@ -13,7 +13,7 @@ using namespace taquin::interpose;
 
 namespace {
 
-// The program's array: what is passed on of it, and the places of that and of what is taquin's.
+// The program's array: the requests of it that are passed on, and the places of those and of taquin's.
 struct looked_at {
   std::vector<MPI_Request> passed;
   std::vector<int> places;
@@ -78,7 +78,7 @@ int intercepted_Request_get_status_any(int n, const MPI_Request requests[], int*
   const int code = TAQUIN_NEXT(Request_get_status_any)(a.size(), a.passed.data(), index, flag, status);
   if (code != MPI_SUCCESS) return code;
   if (*index != MPI_UNDEFINED && *flag != 0) *index = a.places[static_cast<std::size_t>(*index)];
-  if (*index == MPI_UNDEFINED && a.running > 0) *flag = 0;  // nothing to look at alone sets it
+  if (*index == MPI_UNDEFINED && a.running > 0) *flag = 0;  // no request alone sets it
   return code;
 }
 

@@ -54,7 +54,7 @@ void end_with_self() {
   last.set(MPI_COMM_SELF, &value);
 }
 
-// Collective among the ranks that have the library: after the MPI library has started, before the program goes on.
+// Collective among the ranks that have the library: after the MPI library has started, before the program continues.
 void begin() noexcept {
   started = true;
   other_library = !is_the_library_built_for();

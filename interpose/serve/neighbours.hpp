@@ -19,7 +19,7 @@
 
 namespace taquin::interpose {
 
-/// The ranks that the neighbours' blocks go to, or come from, in the order of the blocks.
+/// The ranks to which the neighbours' blocks go, or that they are from, in the order of the blocks.
 std::vector<int> neighbours_of(MPI_Comm comm, bool send);
 
 /// The choice of the server of calls on one communicator. All ranks count the same calls, in the same order.

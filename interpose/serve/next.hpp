@@ -1,4 +1,4 @@
-// Where a call goes on: the next library in the chain, which may be another tool, or the MPI library itself.
+// The next library in the chain, which may be another tool, or the MPI library itself.
 //
 // Both names of each function stand here, MPI_X and PMPI_X: tools above call the second, and so do the Fortran
 // procedures of Open MPI. While a thread is inside taquin both go straight to the MPI library, so that neither tools
@@ -16,7 +16,7 @@
 
 namespace taquin::interpose {
 
-/// Where this thread's call of MPI comes from.
+/// The site of this thread's call of MPI.
 extern constinit thread_local const void* caller;
 /// The program runs another MPI library than this one was built for.
 extern bool other_library;

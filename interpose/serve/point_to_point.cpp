@@ -1,5 +1,5 @@
-// Messages point to point: counted where calls are observed, so that a recording without all-to-all calls can say what
-// the program does instead. The C names alone: Open MPI's Fortran procedures pass them by.
+// Messages point to point: counted where calls are observed, so that a recording without all-to-all calls can name the
+// program's other calls. The C names alone: Open MPI's Fortran procedures bypass them.
 #include <mpi.h>
 
 #include "interpose/event.hpp"

@@ -61,7 +61,7 @@ world ask_world() {
   return w;
 }
 
-// Completes what arrives until all have, or until the time is over.
+// Completes what arrives until all have, or until the timeout.
 bool all_within(std::vector<MPI_Request>& requests, clock::time_point end) {
   while (true) {
     int done = 0;

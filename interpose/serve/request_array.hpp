@@ -9,7 +9,7 @@
 
 namespace taquin::interpose {
 
-/// A place in the program's array. `request` is gone once it is completed, where it is not persistent.
+/// A place in the program's array. `request` is null once it is completed, if it is not persistent.
 struct found {
   int at;
   MPI_Request* program;  ///< where the program has its handle
@@ -21,13 +21,13 @@ struct found {
 };
 found look_at(int at, MPI_Request* program) noexcept;
 
-/// The program's array as it is passed on: MPI_REQUEST_NULL stands where a plan runs, and for what is inactive.
+/// The program's array as it is passed on: MPI_REQUEST_NULL stands where a plan runs, and for inactive requests.
 class request_array {
  public:
   request_array(int n, MPI_Request* requests);
 
   [[nodiscard]] MPI_Request* data() noexcept { return passed_.data(); }
-  /// Those looked after that are active.
+  /// Served requests that are active.
   [[nodiscard]] const std::vector<found>& all() const noexcept { return all_; }
   [[nodiscard]] bool has_plans() const noexcept { return plans_ > 0; }
   /// Those that a plan runs for, or those of the MPI library.
@@ -36,9 +36,9 @@ class request_array {
     for (const found& one : all_)
       if (one.by_plan == by_plan) f(one);
   }
-  /// After the MPI library's call: the program's handles become what it made of them.
+  /// After the MPI library's call: copies its handles to the program's.
   void copy_back() noexcept;
-  /// Null where nothing is looked after.
+  /// Null if none is served.
   [[nodiscard]] const found* at(int index) const noexcept;
 
  private:

@@ -23,8 +23,8 @@ struct table {
   std::unordered_map<MPI_Request, std::unique_ptr<tracked_request>> all;
 };
 
-// Never destroyed: calls may come while the program ends. Its place is there from the beginning, because functions that
-// must not throw look into it.
+// Never destroyed: calls may be made while the program ends. Its place exists from the beginning, because functions
+// that must not throw read it.
 table& requests() noexcept {
   alignas(table) static std::array<std::byte, sizeof(table)> place;
   static auto* const t = new (place.data()) table;

@@ -58,7 +58,7 @@ class tracked_request {
   /// Starts it; `native` is the MPI library's start. MPI's error code, which the program has got.
   template <class Native>
   int start(Native&& native) noexcept;
-  /// Of one that is active by its plan: looks whether it is done, or waits until it is.
+  /// Of one that is active by its plan: tests whether it is complete, or waits until it is.
   [[nodiscard]] bool poll() noexcept;
   void finish() noexcept;
   /// Its result: an MPI error code.
@@ -90,7 +90,7 @@ class tracked_request {
   bool sampled_ = false;  // the MPI library does it to be compared
 };
 
-/// Looks after `request` from now on.
+/// Serves `request` from now on.
 void track(MPI_Request request, std::unique_ptr<tracked_request> r);
 /// Null for a request that is not tracked.
 tracked_request* tracked(MPI_Request request) noexcept;

@@ -36,7 +36,7 @@ bool served(MPI_Comm comm) noexcept {
   if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return false;
   try {
     return in_one_world(comm);
-  } catch (const std::exception&) {  // the MPI library says what is wrong with it
+  } catch (const std::exception&) {  // the MPI library reports the error
     return false;
   }
 }

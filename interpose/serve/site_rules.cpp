@@ -19,7 +19,7 @@ namespace taquin::interpose {
 
 namespace {
 
-// All rules of the profile, and whether any has a site. Never destroyed: calls may come while the program ends.
+// All rules of the profile, and whether any has a site. Never destroyed: calls may be made while the program ends.
 std::vector<detail::rule>& rules() {
   static auto* r = new std::vector<detail::rule>;
   return *r;

@@ -21,7 +21,7 @@ namespace {
 std::atomic<bool> merged{false};  // this process has called MPI_Intercomm_merge
 
 enum class worlds : char { one, several };
-worlds one_world = worlds::one;  // what is kept with a communicator
+worlds one_world = worlds::one;  // the record kept with a communicator
 worlds several_worlds = worlds::several;
 
 bool look(MPI_Comm comm) {
