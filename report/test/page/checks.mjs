@@ -196,7 +196,7 @@ export const checks = {
     assert.match(await page.locator("#overview").textContent(), /does not tell waiting apart from transfer/);
     const native = await page.locator("#schedule select").first().locator("option", { hasText: "native" }).getAttribute("value");
     await page.locator("#schedule select").first().selectOption(native);
-    assert.match(await page.locator("#schedule").textContent(), /MPI library chooses its algorithm itself and does not tell/);
+    assert.match(await page.locator("#schedule").textContent(), /MPI library chooses its algorithm itself and does not report/);
     const bruck = await page.locator("#schedule select").first().locator("option", { hasText: "bruck_v as a reused plan" }).getAttribute("value");
     await page.locator("#schedule select").first().selectOption(bruck);
     assert.match(await page.locator("#schedule").textContent(), /Drawn as a plan that is reused.*In a blocking call/s);
