@@ -73,7 +73,7 @@ test("a redistribution ends with all blocks in place and none held aside", () =>
 test("what the MPI library does is a text, not a picture", () => {
   const s = prepareSchedule(input("native"), "native.json");
   assert.equal(s.rounds.length, 0);
-  assert.match(s.note, /does not tell/);
+  assert.match(s.note, /does not report/);
 });
 
 test("messages through nodes stay between nodes once", () => {
