@@ -79,8 +79,8 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(R"(PROGRAM and its arguments come last, after -- if you like.
 
 taquin serves MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, and where that is faster their nonblocking, persistent and
-neighbourhood forms. The MPI library serves the rest: intercommunicators, device buffers, forms that the named algorithm
-lacks, calls over the memory limit. TAQUIN_REPORT=summary counts them.
+neighbourhood forms. The MPI library serves the rest: the first calls on a communicator, intercommunicators, device
+buffers, forms that the named algorithm lacks, calls over the memory limit. TAQUIN_REPORT=summary counts them.
 
 Examples:
   mpirun -n 4 taquin wrap -a pairwise ./program input.dat

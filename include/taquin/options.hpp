@@ -137,9 +137,9 @@ struct options {
   int in_flight = 0;
   /// Ranks per node, in rank order; empty, the default: TAQUIN_NODES, or detected.
   std::span<const int> nodes{};
-  /// Before anything is sent, blocking calls on one node compare what ranks send with what their peers expect. A block
-  /// that is longer or shorter than expected is then an error on all ranks. Plans, calls on several nodes
-  /// and calls in place compare in any case, except on intercommunicators. Default: TAQUIN_CHECK, or false.
+  /// Before anything is sent, blocking calls on one node compare the sizes that ranks send with those that their peers
+  /// expect. A block of another size is then an error on all ranks. Plans, calls on several nodes and calls by other
+  /// algorithms compare in any case, except on intercommunicators. Default: TAQUIN_CHECK, or false.
   bool check = false;
   /// For plans with the algorithm "auto": the first starts run the few algorithms of least predicted time in turn, each
   /// three times, as many of them as fit the memory together. Then all ranks stay with the fastest. Blocking calls do
