@@ -48,8 +48,8 @@ class backoff {
   int looks_ = 0;
 };
 
-/// MPI_Wait for a request of this thread's, where must_look() is false. Ends with peer_aborted where another rank has
-/// left.
+/// MPI_Wait for a request of this thread's, if must_look() is false. Ends with peer_aborted if another rank has
+/// aborted.
 int wait_inside(MPI_Request& request, MPI_Status* status);
 /// MPI_Waitsome with the same polling, for up to `most_waited_for` requests.
 int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);

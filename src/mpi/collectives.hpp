@@ -142,9 +142,9 @@ void broadcast(std::span<T> values, int root, MPI_Comm comm) {
   });
 }
 
-/// The `each` values of each rank, which stand in their place on their rank, to all ranks. MPI_Iallgather of Open MPI
-/// sends a message from each rank to each: on more ranks than may have messages in flight, and where the values do not
-/// fit into a piece, bits are joined instead, in as many messages as the number of ranks has digits.
+/// The `each` values of each rank, which stand in its place there, to all ranks. Open MPI's MPI_Iallgather sends a
+/// message from each rank to each: on more ranks than may have messages in flight, and if the values do not fit into a
+/// chunk, bits are joined instead, in as many messages as the number of ranks has digits.
 template <class T>
 void allgather_in_place(std::span<T> all, std::size_t each, MPI_Comm comm) {
   const std::size_t ranks = each == 0 ? 0 : all.size() / each;

@@ -12,9 +12,9 @@ namespace taquin::mpi {
 
 class slots;
 
-/// The key of a thing of type T: an object with static lifetime, `inline static const slot<thing> kept_as;`. It has the
-/// next number, so that looking something up costs no search. A key is a member of a class that other files could see,
-/// because the count of keys is such a variable, too: where several libraries with taquin inside are loaded, the linker
+/// The key of an attribute of type T: an object with static lifetime, `inline static const slot<thing> kept_as;`. It
+/// has the next number, so that a lookup costs no search. A key is a member of a class that other files could see,
+/// because the count of keys is such a variable, too: if several libraries with taquin inside are loaded, the linker
 /// makes the two of one copy, or neither.
 template <typename T>
 class slot {

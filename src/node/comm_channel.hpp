@@ -17,7 +17,7 @@
 
 namespace taquin::detail {
 
-/// Bytes of all channels of this process, its own parts.
+/// Bytes of this process's parts of all channels.
 inline std::atomic<std::size_t> bytes_of_channels{0};
 /// A handle may mean another communicator once this has grown.
 inline std::atomic<std::uint64_t> communicators_freed{0};
@@ -97,7 +97,7 @@ class channels_of_process {
     spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(best));
     return found;
   }
-  /// Returns the result of take() that is not used.
+  /// Puts back the result of take(), which is not used.
   void give_back(kept_channel spare) noexcept {
     if (spare.shared.empty()) return;
     const std::scoped_lock lock(mutex_);

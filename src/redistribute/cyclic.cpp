@@ -6,7 +6,7 @@
 //          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
 // Bytes:   every block once; copies: a sort before every action.
 // Memory:  36 bytes per block (the schedule and a sort), 48 per rank on the root beside what all algorithms take.
-// Limits:  none: where a rank has no free block an increment is one block, and goes by a staging block.
+// Limits:  none: if a rank has no free block an increment is one block, and goes through a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
 // Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
 #include <algorithm>

@@ -17,7 +17,7 @@ class place_set {
   place_set(std::size_t places, std::pmr::memory_resource* memory) : bits_(memory) { array_list::take(*this, places); }
   static std::size_t bytes(std::size_t places) noexcept { return array_list::bytes<place_set>(places); }
 
-  /// Adds a place; false where it was there.
+  /// Adds a place; false if it was there.
   bool add(slot x) noexcept {
     std::uint64_t& bits = bits_[x / 64];
     const std::uint64_t bit = std::uint64_t{1} << (x % 64);

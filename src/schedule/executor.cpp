@@ -66,7 +66,7 @@ std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, 
 
 std::byte* executor::at(const region& r) const noexcept { return base_[as_size(r.where)] + r.offset; }
 
-// One run of elements goes as it is.
+// One run of elements is sent as it is.
 bool executor::simple(const message& m) const noexcept {
   return m.how != packing::packed && m.regions == 1 && schedule_.regions[m.first_region].repeat == 1;
 }

@@ -72,9 +72,9 @@ class autotuner final : public operation {
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 
-/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and behind them
-/// those of them with other options of theirs. The MPI library's own is among them when it is in the ranking, so that
-/// the choice is not slower than that.
+/// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and after them some
+/// of these with other options. The MPI library's own is among them when it is in the ranking, so that the choice is
+/// not slower than that.
 std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
                                        std::size_t limit);
 

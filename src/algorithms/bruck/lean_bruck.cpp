@@ -10,8 +10,8 @@
 //
 // A block waits from the round that brings it to the round that sends it on, both included. A receive block is free for
 // other blocks until its own block arrives to stay. In reverse order every receive block is occupied at first, and is
-// freed at the round of its index' highest digit. Giving each waiting block any free place is then the greedy colouring
-// of an interval graph, which needs as many places as blocks wait in the worst round.
+// freed at the round of its index' highest digit. Any free place for each waiting block is then the greedy colouring of
+// an interval graph, which needs as many places as blocks wait in the worst round.
 #include <algorithm>
 #include <vector>
 

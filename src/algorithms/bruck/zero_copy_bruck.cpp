@@ -25,7 +25,7 @@ namespace taquin::detail {
 namespace bruck {
 
 int higher_digits(int radix, count_t weight, int j) noexcept {
-  // 32 bits, because divisions take most of the time that a schedule's making takes.
+  // 32 bits, because divisions cost most of the time of making a schedule.
   const auto base = static_cast<std::uint32_t>(radix);
   int digits = 0;
   std::uint32_t rest = weight > j ? 0 : static_cast<std::uint32_t>(j) / static_cast<std::uint32_t>(weight) / base;

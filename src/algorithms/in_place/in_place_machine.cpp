@@ -77,8 +77,8 @@ in_place_step in_place_machine::next(bool idle) {
   return {};
 }
 
-// Where only send blocks lie, data may be staged once they have left. In auxiliary memory's numbers these locations
-// follow behind it, with one number between, so that no run spans both.
+// Where only send blocks lie, data may be staged after these have left. In auxiliary memory's numbers these locations
+// follow it, with one number between, so that no run spans both.
 void in_place_machine::find_scratch() {
   scratch_length_ = 0;
   scratch_open_ = false;
