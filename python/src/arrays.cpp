@@ -16,7 +16,12 @@ namespace taquin::python {
 
 namespace {
 
-std::uintptr_t address_of(const py::array& array) { return reinterpret_cast<std::uintptr_t>(array.data()); }
+// A lack of memory for the number stays a MemoryError.
+py::object address_of(const py::array& array) {
+  PyObject* const number = PyLong_FromVoidPtr(const_cast<void*>(array.data()));
+  if (number == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(number);
+}
 
 count_array packed(const count_array& counts) {
   count_array displs(counts.size());

@@ -12,6 +12,7 @@
 
 #include "base/fingerprint.hpp"
 #include "base/memory_budget.hpp"
+#include "call/elements.hpp"
 #include "layouts/dealer.hpp"
 #include "redistribute/access.hpp"
 #include "taquin/alltoall.hpp"
@@ -83,6 +84,7 @@ block_exchange::block_exchange(distribution from, distribution to, std::size_t e
 void block_exchange::agree(std::size_t held, bool transposing) {
   // Without data: an error in any rank's arguments or options becomes one of all ranks.
   try {
+    const detail::known_elements known(choices_->elements);
     detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, comm_, choices_->for_redistribution(),
                                         choices_->invalid_text_or_null());
   } catch (const budget_exceeded& e) {  // of its part of the whole, which is named below

@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "blocks.hpp"
+#include "call/elements.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "guard.hpp"
@@ -153,6 +154,7 @@ class redistribution_object {
     const MPI_Comm handle = comm_of(comm);
     const py::gil_scoped_release released;
     call_guard::await({});
+    const detail::known_elements known(choices_.elements);
     object_ = std::make_unique<redistribution>(
         detail::redistribution_access::make(at(address), blocks, block_bytes, MPI_BYTE, handle,
                                             choices_.for_redistribution(), choices_.invalid_text_or_null()));
@@ -240,6 +242,7 @@ class migration_object {
                    std::optional<std::size_t> storage) {
     const py::gil_scoped_release released;
     call_guard::await({});
+    const detail::known_elements known(kept_->choices.elements);
     const std::size_t arriving = kept_->object->plan(invalid_text ? invalid_text->c_str() : nullptr, room, storage);
     call_guard::await([kept = kept_](const char* text) { kept->object->ready(text, MPI_ERR_NO_MEM); });
     return arriving;
@@ -325,8 +328,7 @@ PYBIND11_MODULE(_core, m) {
   register_arrays(m);
 
   m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
-        py::arg("type"), py::arg("comm"), py::arg("keywords"), py::arg("room"), py::arg("counted"),
-        "Runs a sparse exchange.");
+        py::arg("comm"), py::arg("keywords"), py::arg("room"), py::arg("counted"), "Runs a sparse exchange.");
 
   m.def(
       "failure_blocks", [] { return map_to_python(taquin::failure::blocks()); },

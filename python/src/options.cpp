@@ -48,6 +48,7 @@ void read(choices& into, const py::dict& keywords) {
   if (name == #NAME) take(value, into.NAME);
 #include "base/options.def"
     if (name == "invalid") into.invalid_text = value.cast<std::string>();
+    if (name == "elements") into.elements = value.cast<std::string>();
   }
 }
 

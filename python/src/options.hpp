@@ -14,6 +14,7 @@ namespace taquin::python {
 /// Keywords of a call, checked on the Python side. Owns the texts and lists of the library's options.
 struct choices : detail::owned_options {
   std::string invalid_text{};  ///< the error in this rank's arguments; empty: none
+  std::string elements{};      ///< of this rank's array; empty: not known
   statistics stats{};
 
   choices() = default;

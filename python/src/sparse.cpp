@@ -1,10 +1,13 @@
 #include "sparse.hpp"
 
+#include <array>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <span>
 #include <string>
 
+#include "call/elements.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "options.hpp"
@@ -26,49 +29,68 @@ py::array_t<T> copied(std::span<const T> values) {
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-// Where the result is put. A rank that has no memory for it is an error on all ranks, before data are received.
-void* agreed_room(const sparse_call& call, const py::function& room, MPI_Comm comm) {
+// Where a rank puts its result, or why it cannot.
+struct place {
   void* into = nullptr;
-  std::exception_ptr thrown;
-  {
-    const py::gil_scoped_acquire held;
-    try {
-      into = at(room(call.total(), copied(call.sources()), copied(call.counts())).cast<std::uintptr_t>());
-    } catch (const py::cast_error&) {  // pybind11's error for a lack of memory
-      thrown = std::make_exception_ptr(std::bad_alloc());
-    } catch (...) {
-      thrown = std::current_exception();
-    }
+  std::exception_ptr thrown{};
+};
+
+place make_place(const sparse_call& call, const py::function& room, const std::string& elements) {
+  const py::gil_scoped_acquire held;
+  try {
+    return {at(room(call.total(), copied(call.sources()), copied(call.counts()), elements).cast<std::uintptr_t>())};
+  } catch (const py::cast_error&) {  // pybind11's error for a lack of memory
+    return {nullptr, std::make_exception_ptr(std::bad_alloc())};
+  } catch (...) {
+    return {nullptr, std::current_exception()};
   }
-  int rank = -1;
-  int lacking = -1;
-  if (thrown != nullptr) MPI_Comm_rank(comm, &rank);
-  patterns::allreduce(&rank, &lacking, 1, MPI_INT, MPI_MAX, comm);
-  if (thrown != nullptr) std::rethrow_exception(thrown);
-  if (lacking >= 0)
-    throw usage_error("rank " + std::to_string(lacking) + ": no memory for the data that it receives", MPI_ERR_NO_MEM,
-                      lacking);
-  return into;
+}
+
+// Where the result is put. Ranks that give different elements, and a rank that has no memory for its result, are an
+// error on all ranks, before data are received. A rank that knows no elements learns those of the others if some come.
+void* agreed_room(const sparse_call& call, const py::function& room, const std::string& elements, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  const bool learns = elements.empty() && call.total() > 0;
+  place mine;
+  if (!learns) mine = make_place(call, room, elements);
+  const detail::known_elements known(elements);
+  const std::uint64_t print = detail::known_elements::fingerprint();
+  const auto lacking = [&] { return mine.thrown != nullptr ? static_cast<std::uint64_t>(rank) + 1 : 0; };
+  std::array<std::uint64_t, 4> own{lacking(), print, elements.empty() ? 0 : ~print, learns ? 1U : 0U};
+  std::array<std::uint64_t, 4> all{};
+  patterns::allreduce(own.data(), all.data(), own.size(), MPI_UINT64_T, MPI_MAX, comm);
+  const bool any_known = all[1] != 0 || all[2] != 0;
+  if (all[3] != 0 || (any_known && all[1] != ~all[2])) {
+    const std::string agreed = detail::agree_on_elements(comm, elements);
+    if (learns) mine = make_place(call, room, agreed);
+    own[0] = lacking();
+    patterns::allreduce(own.data(), all.data(), 1, MPI_UINT64_T, MPI_MAX, comm);
+  }
+  if (mine.thrown != nullptr) std::rethrow_exception(mine.thrown);
+  if (all[0] == 0) return mine.into;
+  const int other = static_cast<int>(all[0]) - 1;
+  throw usage_error("rank " + std::to_string(other) + ": no memory for the data that it receives", MPI_ERR_NO_MEM,
+                    other);
 }
 
 }  // namespace
 
 py::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
-                                const py::object& type, const py::object& comm, const py::dict& keywords,
-                                const py::function& room, bool counted) {
+                                const py::object& comm, const py::dict& keywords, const py::function& room,
+                                bool counted) {
   choices c;
   read(c, keywords);
   const MPI_Comm handle = comm_of(comm);
-  const MPI_Datatype element = datatype_of(type);
   const sparse_blocks mine{at(address),
                            {destinations.data(), static_cast<std::size_t>(destinations.size())},
                            count_view(counts.data()),
-                           element};
+                           MPI_BYTE};
   {
     const py::gil_scoped_release released;
     call_guard::await({});
     sparse_call call = detail::sparse_access::make(mine, handle, c.for_exchange(), c.invalid_text_or_null(), nullptr);
-    call.receive(agreed_room(call, room, handle));
+    call.receive(agreed_room(call, room, c.elements, handle));
   }
   return counted ? to_python(c.stats) : py::object(py::none());
 }

@@ -10,6 +10,7 @@ from ._load import check_mpi as _check_mpi
 
 _check_mpi()
 
+from . import adapters as adapters
 from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerAborted, PeerFailed, TimedOut, UsageError

@@ -16,10 +16,9 @@ def sparse_exchange(
     address: int,
     destinations: NDArray[np.int32],
     counts: NDArray[np.int64],
-    type: MPI.Datatype,
     comm: MPI.Comm,
     keywords: dict[str, Any],
-    room: Callable[[int, NDArray[np.int32], NDArray[np.int64]], int],
+    room: Callable[[int, NDArray[np.int32], NDArray[np.int64], str], int],
     counted: bool,
 ) -> Optional[dict[str, Any]]: ...
 

@@ -112,13 +112,21 @@ def explicit_type(given: object) -> MPI.Datatype:
     return given
 
 
-def integers(values: object, what: str, ranks: int) -> Counts:
-    """One 64-bit number per rank."""
+def integer_array(values: object, what: str) -> NDArray[Any]:
+    """Integers of any size and shape up to 64 bits."""
     array = np.asarray(values)
-    if array.size == 0 and ranks == 0:
-        return np.zeros(0, np.int64)
+    if array.dtype.hasobject and all(is_integer(value) for value in array.flat):
+        raise OverflowError(f"{what} are beyond 64 bits")
     if array.dtype.kind not in "iu":
         raise TypeError(f"{what} must be integers, not {array.dtype}")
+    return array
+
+
+def integers(values: object, what: str, ranks: int) -> Counts:
+    """One 64-bit number per rank."""
+    if ranks == 0 and np.size(values) == 0:  # type: ignore[arg-type]
+        return np.zeros(0, np.int64)
+    array = integer_array(values, what)
     if array.ndim != 1 or array.size != ranks:
         raise ValueError(f"{what} must be one per rank: {ranks}, not an array of shape {array.shape}")
     if array.dtype.kind == "u" and array.itemsize == 8 and any(int(value) > _MOST for value in array):
@@ -210,7 +218,7 @@ def vector(message: Any, ranks: int, writable: bool) -> Side:
 
 def blocks(counts: Any, displs: Any, ranks: int) -> tuple[Counts, Counts]:
     """Counts and displacements, one per rank. A single number stands for equal blocks, or equal distances."""
-    sizes = np.full(ranks, counts, np.int64) if is_integer(counts) else integers(counts, "counts", ranks)
+    sizes = integers([counts] * ranks if is_integer(counts) else counts, "counts", ranks)
     if displs is None:
         return sizes, packed(sizes)
     if is_integer(displs):

@@ -14,7 +14,7 @@ from ._guard import collective
 from ._larger import Larger, held_of
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
-from ._rows import Array, bytes_of_row, check_rows, fill
+from ._rows import Array, bytes_of_row, check_rows, elements_of, fill
 from ._statistics import Statistics
 
 _CHUNK = 1 << 14  # rows of one call of the destination function
@@ -82,6 +82,7 @@ def migrate(
         check_statistics(statistics)
         options = keywords(**choices)
         array = check_rows(array)[:]  # of its own: a function for destinations may change the other's shape and type
+        options["elements"] = elements_of(array.dtype, array.shape[1:])
         rows = len(array) if count is None else count.__index__()
         if not 0 <= rows <= len(array):
             raise ValueError(f"count must be between 0 and {len(array)}, the rows of the array, got {count}")

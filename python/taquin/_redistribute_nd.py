@@ -15,7 +15,7 @@ from ._guard import collective
 from ._larger import Larger
 from ._messages import address_of
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
-from ._rows import Array, check_storage
+from ._rows import Array, check_storage, elements_of
 from ._statistics import Statistics
 
 
@@ -164,6 +164,7 @@ def _exchange_blocks(
         options = keywords(**choices)
         source, target = check_arguments()
         check_storage(array)
+        options["elements"] = elements_of(array.dtype)
         room = np.asarray(_room(array, storage))
         shape, item = target.local_shape(comm.Get_rank()), array.itemsize
         items = math.prod(shape)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._errors import UsageError
 from ._failure import BlockMap, block_map
-from ._messages import address_of
+from ._messages import address_of, integer_array
 from ._options import Memory, Timeout, check_comm, describe, given, keywords
-from ._rows import Array, bytes_of_row, check_rows, fill
+from ._rows import Array, bytes_of_row, check_rows, elements_of, fill
 from ._statistics import Statistics
 
 T = TypeVar("T")
@@ -64,6 +64,7 @@ class Redistribution:
         try:
             options = keywords(**choices)
             check_rows(array)
+            options["elements"] = elements_of(array.dtype, array.shape[1:])
             address, rows, row_bytes = address_of(array), len(array), bytes_of_row(array)
         except Exception as wrong:
             invalid, options["invalid"] = wrong, describe(wrong)
@@ -97,9 +98,7 @@ class Redistribution:
             to = np.empty(wanted.shape if wanted.ndim == 1 else wanted.size, np.int32)
             if wanted.size:
                 fill(to, wanted, 0)
-            given = np.asarray(places)
-            if given.size and given.dtype.kind not in "iu":
-                raise TypeError(f"places must be integers, not {given.dtype}")
+            given = integer_array(places, "places") if np.size(places) else np.asarray(places)
             if given.shape != to.shape:
                 raise ValueError(f"one place per rank: {to.size}, not an array of shape {given.shape}")
             if given.size and given.max() > np.iinfo(np.int64).max:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._messages import integer_array
 
 Array = NDArray[Any]
 
@@ -35,15 +36,18 @@ def check_storage(array: Array) -> Array:
     return array
 
 
+def elements_of(dtype: np.dtype[Any], row_shape: tuple[int, ...] = ()) -> str:
+    """What must be the same on all ranks, as errors show it."""
+    return f"rows of {dtype} and shape {row_shape}" if row_shape else str(dtype)
+
+
 def bytes_of_row(array: Array) -> int:
     return array.itemsize * math.prod(array.shape[1:])
 
 
 def fill(to: NDArray[np.int32], values: ArrayLike, first: int) -> None:
     """Writes the destinations `values` of the rows from `first` on. Raises for values that no 32-bit rank can have."""
-    given = np.asarray(values)
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"destinations must be integers, not {given.dtype}")
+    given = integer_array(values, "destinations")
     if given.shape != to.shape:
         raise ValueError(f"one destination per row: {to.size}, not an array of shape {given.shape}")
     if not given.dtype.isnative:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import math
 from typing import Any, Callable, Mapping, NamedTuple, Optional, TypeVar
 
 import numpy as np
 from mpi4py import MPI
+from numpy.lib import format as numpy_format
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._errors import UsageError
 from ._guard import collective
-from ._messages import address_of
+from ._messages import address_of, integer_array
 from ._options import Memory, Timeout, check_comm, check_statistics, describe, given, keywords
-from ._rows import Array, bytes_of_row
+from ._rows import Array, bytes_of_row, elements_of
 from ._statistics import Statistics
 
 T = TypeVar("T")
-_Sent = tuple[NDArray[np.int32], NDArray[np.int64], Array]
+
+_format: Any = numpy_format  # its functions have no types in older releases
+
+
+class _Sent(NamedTuple):
+    to: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    rows: Optional[Array]
+    """None where this rank knows neither a dtype nor a shape."""
 
 
 class SparseBlocks(NamedTuple):
@@ -45,17 +56,20 @@ def _rows(values: ArrayLike) -> Array:
     return np.ascontiguousarray(rows)
 
 
-def _row_type(rows: Array) -> MPI.Datatype:
-    size = bytes_of_row(rows)
-    if size >= 1 << 31:
-        raise ValueError(f"a row must have fewer than 2^31 bytes, got {size}")
-    return MPI.BYTE.Create_contiguous(size).Commit()
+def _text_of(rows: Array) -> str:
+    """What other ranks need to receive such rows: a line for errors, and one for a rank that learns it."""
+    return f"{elements_of(rows.dtype, rows.shape[1:])}\n{(_format.dtype_to_descr(rows.dtype), rows.shape[1:])!r}"
+
+
+def _elements_of(text: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    if not text:
+        return np.dtype(np.float64), ()  # no rank sends anything
+    described, shape = ast.literal_eval(text.partition("\n")[2])
+    return np.dtype(_format.descr_to_dtype(described)), shape
 
 
 def _integers(name: str, values: ArrayLike, most: int) -> NDArray[np.int64]:
-    numbers = np.asarray(values)
-    if numbers.size and numbers.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, not {numbers.dtype}")
+    numbers = integer_array(values, name) if np.size(values) else np.asarray(values)
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have one axis, not the shape {numbers.shape}")
     if not numbers.dtype.isnative:
@@ -76,29 +90,33 @@ def _run(
     check_comm(comm, intra=True)
     invalid: Optional[Exception] = None
     options: dict[str, Any] = {}
-    to, counts, rows = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.uint8)
-    row = MPI.BYTE
+    sent = _Sent(np.zeros(0, np.int32), np.zeros(0, np.int64), None)
+    row_bytes = 0
     try:
         check_statistics(statistics)
         options = keywords(**choices)
-        to, counts, rows = make()
-        row = _row_type(rows)
+        sent = make()
+        if sent.rows is not None:
+            row_bytes = bytes_of_row(sent.rows)
+            options["elements"] = _text_of(sent.rows)
     except Exception as wrong:  # the other ranks must not wait for this one
         invalid, options["invalid"] = wrong, describe(wrong)
+        sent = _Sent(np.zeros(0, np.int32), np.zeros(0, np.int64), None)
     result: list[T] = []
 
-    def room(elements: int, sources: NDArray[np.int32], arriving: NDArray[np.int64]) -> int:
-        data = np.empty((elements,) + rows.shape[1:], rows.dtype)
-        result.append(arrange(SparseBlocks(sources, arriving, data)))
+    def room(nbytes: int, sources: NDArray[np.int32], arriving: NDArray[np.int64], elements: str) -> int:
+        dtype, shape = _elements_of(elements) if sent.rows is None else (sent.rows.dtype, sent.rows.shape[1:])
+        row = max(dtype.itemsize * math.prod(shape), 1)
+        data = np.empty((nbytes // row,) + shape, dtype)
+        result.append(arrange(SparseBlocks(sources, arriving // row, data)))
         return address_of(data)
 
     try:
-        done = _core.sparse_exchange(address_of(rows), to, counts, row, comm, options, room, statistics is not None)
+        address = 0 if sent.rows is None else address_of(sent.rows)
+        counts = sent.counts * row_bytes
+        done = _core.sparse_exchange(address, sent.to, counts, comm, options, room, statistics is not None)
     except UsageError as error:
         raise error from invalid
-    finally:
-        if row != MPI.BYTE:
-            row.Free()
     if statistics is not None and done is not None:
         statistics._add(done)
     return result[0]
@@ -124,8 +142,8 @@ def sparse_exchange(
     :param blocks: the array for each destination, by rank. Rows along the first axis; the dtype and the other axes are
         the same for all of them and on all ranks.
     :param comm: an mpi4py communicator. Collective over it.
-    :param like: an array with the dtype and the row shape of arrays that may be received; needed where `blocks` is
-        empty.
+    :param like: an array with the dtype and the row shape of arrays that may be received. A rank whose `blocks` is
+        empty learns them from the other ranks; with `like` it need not.
     :param memory: bytes of scratch memory per rank (or "64M"); None: no limit.
     :param algorithm: a sparse algorithm that ``python3 -m taquin list`` prints.
     :param timeout: seconds that the call may wait; it and `on_timeout` are as in :func:`alltoall`.
@@ -149,7 +167,7 @@ def sparse_exchange(
             raise TypeError(f"blocks must be a dict from ranks to arrays, not {type(blocks).__name__}")
         parts = [_rows(part) for part in blocks.values()]
         if like is None and not parts:
-            raise ValueError("nothing is sent here: like= must say what may come")
+            return _Sent(np.zeros(0, np.int32), np.zeros(0, np.int64), None)
         kind = parts[0] if like is None else _rows(like)
         for rank, part in zip(blocks, parts):
             if part.dtype != kind.dtype or part.shape[1:] != kind.shape[1:]:
@@ -159,7 +177,7 @@ def sparse_exchange(
                 )
         to = _integers("ranks", list(blocks), comm.Get_size() - 1).astype(np.int32)
         counts = np.array([len(part) for part in parts], np.int64)
-        return to, counts, parts[0] if len(parts) == 1 else np.concatenate([kind[:0], *parts])
+        return _Sent(to, counts, parts[0] if len(parts) == 1 else np.concatenate([kind[:0], *parts]))
 
     def arrange(came: SparseBlocks) -> dict[int, Array]:
         begins = _core.packed(came.counts)
@@ -206,6 +224,6 @@ def sparse_exchange_arrays(
             raise ValueError(f"one count per destination: {to.size}, not {sizes.size}")
         if sum(map(int, sizes)) != len(rows):
             raise ValueError(f"the counts are not those of the data, which has {len(rows)} rows")
-        return to, sizes, rows
+        return _Sent(to, sizes, rows)
 
     return _run(make, lambda came: came, comm, choices, statistics)

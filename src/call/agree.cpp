@@ -11,6 +11,7 @@
 
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
+#include "call/elements.hpp"
 #include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -156,8 +157,9 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   refuse(everywhere != 0 ? all_ranks : rank, told);
 }
 
-// Where ranks disagree because they are in different calls: names two of them. Collective.
+// Where ranks disagree because they give different elements or are in different calls: names two of them. Collective.
 [[noreturn]] void report_calls(mpi::communicator& comm, const proposal& mine) {
+  agree_on_elements(comm.get(), mine.elements);
   struct call {
     std::uint64_t facts = 0;
     std::uint64_t number = 0;

@@ -26,6 +26,7 @@ struct proposal : rank_facts {
   std::uint64_t facts = 0;     ///< which call it is, as in `mpi::whereabouts`
   std::uint64_t number = 0;    ///< its number on the communicator
   std::string_view algorithm;  ///< as the caller specified it
+  std::string_view elements;   ///< known_elements (call/elements.hpp)
   bool in_place = false;       ///< the record then has the part that only such exchanges need
 };
 

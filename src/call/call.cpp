@@ -6,6 +6,7 @@
 #include <exception>
 #include <span>
 
+#include "call/elements.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "node/blocking_channel.hpp"
@@ -75,6 +76,8 @@ void call::count() {
 agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory) {
   mine.facts = facts_;
   mine.number = number_;
+  mine.elements = known_elements::here();
+  mine.choices ^= known_elements::fingerprint();
   mine.may_leave = timeout_.seconds > 0 && timeout_.then == after_timeout::fail;
   return detail::agree(*comm_, tag, mine, way, memory);
 }

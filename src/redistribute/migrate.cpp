@@ -24,6 +24,7 @@
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/elements.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/user_code.hpp"
@@ -249,6 +250,7 @@ void migration::state::describe() {
   std::uint64_t widest = 0;
   std::uint64_t span = 0;
   fingerprint sizes;
+  sizes.add(known_elements::fingerprint());
   for (const column& c : columns) {
     sizes.add(c.bytes);
     widest = std::max<std::uint64_t>(widest, c.bytes);
@@ -259,7 +261,10 @@ void migration::state::describe() {
   std::array<std::uint64_t, 7> all{widest * items, widest * arriving, std::max(peers(*out), peers(*in)), span, ~left,
                                    sizes.value(),  ~sizes.value()};
   if (running.comm()->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, running.comm()->get());
-  if (all[5] != ~all[6]) throw on_all_ranks(usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG));
+  if (all[5] != ~all[6]) {
+    agree_on_elements(running.comm()->get(), known_elements::here());
+    throw on_all_ranks(usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG));
+  }
   shape = {.ranks = running.comm()->size(),
            .kind = exchange::form::alltoallv,
            .in_place = true,
