@@ -131,20 +131,9 @@ bool all_ranks_fail() noexcept {
   }
 }
 
-bool is_fatal(MPI_Comm comm) noexcept {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (PMPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
-  const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
-  PMPI_Errhandler_free(&handler);
-  return fatal;
-}
-
 }  // namespace
 
-int raise(MPI_Comm comm, int code) noexcept {
-  if (is_fatal(comm)) say(detail::last_error());
-  return detail::call_errhandler(comm, code);
-}
+int raise(MPI_Comm comm, int code) noexcept { return detail::raise(comm, code); }
 
 int fail(MPI_Comm comm) noexcept {
   const int code = detail::code_of_current_exception();
@@ -153,7 +142,7 @@ int fail(MPI_Comm comm) noexcept {
   const bool all = all_ranks_fail();
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  if ((!all || rank == 0) && is_fatal(comm)) say(detail::last_error());
+  if (!all || rank == 0) detail::print_if_fatal(comm);
   if (all) PMPI_Barrier(comm);
   return detail::call_errhandler(comm, code);
 }

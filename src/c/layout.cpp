@@ -14,6 +14,7 @@
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
+#include "datatypes/committed.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
 #include "taquin/error.hpp"
@@ -54,7 +55,7 @@ int locally(F f) noexcept {
     f();
     return MPI_SUCCESS;
   } catch (...) {
-    return taquin::detail::call_errhandler(MPI_COMM_NULL, taquin::detail::code_of_current_exception());
+    return taquin::detail::raise(MPI_COMM_NULL, taquin::detail::code_of_current_exception());
   }
 }
 

@@ -17,7 +17,7 @@ int TAQUIN_Alloc_shared(MPI_Aint size, void* baseptr) {
     *static_cast<void**>(baseptr) = taquin::allocate_shared(as_size(size));
     return MPI_SUCCESS;
   } catch (...) {
-    return call_errhandler(MPI_COMM_NULL, code_of_current_exception());
+    return raise(MPI_COMM_NULL, code_of_current_exception());
   }
 }
 

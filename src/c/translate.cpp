@@ -37,6 +37,20 @@ int keep(const char* what, int code) noexcept {
   return code;
 }
 
+// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT end the program with a text of the MPI library's.
+bool is_fatal(MPI_Comm comm) noexcept {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (PMPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS || handler == MPI_ERRHANDLER_NULL) return false;
+  bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+#if MPI_VERSION >= 4
+  fatal = fatal || handler == MPI_ERRORS_ABORT;
+#endif
+  PMPI_Errhandler_free(&handler);
+  return fatal;
+}
+
+MPI_Comm or_world(MPI_Comm comm) noexcept { return comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm; }
+
 }  // namespace
 
 int code_of_current_exception() noexcept {
@@ -55,9 +69,21 @@ int code_of_current_exception() noexcept {
   }
 }
 
+void print_if_fatal(MPI_Comm comm) noexcept {
+  if (!is_running() || !is_fatal(or_world(comm))) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::fprintf(stderr, "taquin: %s (on rank %d of MPI_COMM_WORLD)\n", text.data(), rank);
+}
+
 int call_errhandler(MPI_Comm comm, int code) noexcept {
-  if (is_running()) PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+  if (is_running()) PMPI_Comm_call_errhandler(or_world(comm), code);
   return code;
+}
+
+int raise(MPI_Comm comm, int code) noexcept {
+  print_if_fatal(comm);
+  return call_errhandler(comm, code);
 }
 
 int refuse(const char* function, const char* what, int code) noexcept {
@@ -84,11 +110,11 @@ void handle_comm::keep() noexcept {
 }
 
 int handle_comm::raise(int code) const noexcept {
-  if (state_ == nullptr || state_->has_user() || !is_running()) return call_errhandler(comm_, code);
+  if (state_ == nullptr || state_->has_user() || !is_running()) return detail::raise(comm_, code);
   MPI_Errhandler own = MPI_ERRHANDLER_NULL;
   PMPI_Comm_get_errhandler(state_->get(), &own);
   PMPI_Comm_set_errhandler(state_->get(), handler_);
-  call_errhandler(state_->get(), code);
+  detail::raise(state_->get(), code);
   PMPI_Comm_set_errhandler(state_->get(), own);
   if (own != MPI_ERRHANDLER_NULL) PMPI_Errhandler_free(&own);
   return code;

@@ -18,6 +18,13 @@ int code_of_current_exception() noexcept;
 /// not run there is none.
 int call_errhandler(MPI_Comm comm, int code) noexcept;
 
+/// Prints the text of this thread's last failure, in one line on standard error, where the error handler of `comm` (as
+/// above) ends the program: such a handler shows the code alone. Allocates nothing.
+void print_if_fatal(MPI_Comm comm) noexcept;
+
+/// Both: print_if_fatal, then call_errhandler.
+int raise(MPI_Comm comm, int code) noexcept;
+
 /// `code`, whose text becomes `function: what`. No error handler is called.
 int refuse(const char* function, const char* what, int code) noexcept;
 
@@ -66,7 +73,7 @@ int guarded_by(Raise raise, F&& f, const char* function) noexcept {
 
 template <class F>
 int guarded(MPI_Comm comm, F&& f, const char* function = __builtin_FUNCTION()) noexcept {
-  return guarded_by([comm](int code) { return call_errhandler(comm, code); }, std::forward<F>(f), function);
+  return guarded_by([comm](int code) { return detail::raise(comm, code); }, std::forward<F>(f), function);
 }
 
 template <class F>
