@@ -8,9 +8,6 @@ namespace taquin::detail {
 /// The text that TAQUIN_Set_invalid_argument set on this thread, or null; forgotten from now on.
 const char* take_invalid_text() noexcept;
 
-/// The error of a datatype that cannot be sent, or null. Local.
-const char* invalid_text_of(MPI_Datatype type) noexcept;
-
 /// The exchange, made invalid by the text that was set, or by a datatype that was not committed.
 exchange with_invalid_text(exchange x) noexcept;
 

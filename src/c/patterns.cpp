@@ -7,6 +7,7 @@
 
 #include "base/invalid_argument.hpp"
 #include "c/translate.hpp"
+#include "datatypes/committed.hpp"
 #include "taquin/datatypes.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"
@@ -102,7 +103,11 @@ int TAQUIN_Type_signature(MPI_Datatype of, MPI_Datatype* type) {
 
 int TAQUIN_Typed_copy(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count to_count,
                       MPI_Datatype to_type) {
-  return guarded(MPI_COMM_NULL, [&] { typed_copy(from, count, type, to, to_count, to_type); });
+  return guarded(MPI_COMM_NULL, [&] {
+    for (const MPI_Datatype used : {type, to_type})
+      if (const char* const text = detail::invalid_text_of(used)) throw usage_error(text, MPI_ERR_TYPE);
+    typed_copy(from, count, type, to, to_count, to_type);
+  });
 }
 
 }  // extern "C"

@@ -11,6 +11,7 @@
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
+#include "datatypes/committed.hpp"
 #include "redistribute/access.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"

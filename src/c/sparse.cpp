@@ -15,6 +15,7 @@
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
 #include "c/translate.hpp"
+#include "datatypes/committed.hpp"
 #include "mpi/observer.hpp"
 #include "taquin/error.hpp"
 #include "taquin/taquin.h"

@@ -13,6 +13,7 @@
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "call/call.hpp"
+#include "datatypes/committed.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -47,6 +48,7 @@ std::optional<invalid_argument> check(const call& c, int ranks) {
   if (c.root < 0 || c.root >= ranks)
     return invalid_argument{fmt::format("root {} of {} ranks", c.root, ranks), MPI_ERR_ROOT};
   if (c.type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  if (const char* const text = invalid_text_of(c.type)) return of_interface(text);
   if (c.count > 0 && c.reads && c.send == nullptr) return invalid_argument{"null send buffer", MPI_ERR_BUFFER};
   if (c.count > 0 && c.writes && c.recv == nullptr) return invalid_argument{"null receive buffer", MPI_ERR_BUFFER};
   return std::nullopt;

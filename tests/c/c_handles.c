@@ -114,6 +114,12 @@ static void errors_of_layout_plans_outlive_the_communicator(void) {
   CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS && TAQUIN_Layout_free(&layout) == MPI_SUCCESS);
 }
 
+#define CHECK_UNCOMMITTED(call)                                    \
+  do {                                                             \
+    CHECK(class_of(call) == MPI_ERR_TYPE);                         \
+    CHECK(strstr(TAQUIN_Last_error(), "MPI_Type_commit") != NULL); \
+  } while (0)
+
 static void types_that_are_not_committed_are_an_error_of_all(MPI_Comm comm) {
   int a[128] = {0}, b[128] = {0};
   MPI_Datatype type;
@@ -135,6 +141,24 @@ static void types_that_are_not_committed_are_an_error_of_all(MPI_Comm comm) {
   CHECK(class_of(TAQUIN_Redistribute_layout(a, layout, b, layout, NULL, type, comm)) == MPI_ERR_TYPE);
   CHECK(strstr(TAQUIN_Last_error(), "MPI_Type_commit") != NULL);
   CHECK(TAQUIN_Layout_free(&layout) == MPI_SUCCESS);
+  CHECK_UNCOMMITTED(TAQUIN_Permute(TAQUIN_RING, 1, a, b, 1, type, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Bcast(a, 1, type, 0, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Reduce(a, b, 1, type, MPI_SUM, 0, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Allreduce(a, b, 1, type, MPI_SUM, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Gather(a, b, 1, type, 0, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Allgather(a, b, 1, type, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Scatter(a, b, 1, type, 0, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Scan(a, b, 1, type, MPI_SUM, comm));
+  CHECK_UNCOMMITTED(TAQUIN_Scan_elements(a, b, 1, type, MPI_SUM, comm));
+  CHECK(TAQUIN_Sparse_begin(a, 0, NULL, NULL, MPI_INT, comm, &sparse, &incoming, &elements) == MPI_SUCCESS);
+  CHECK_UNCOMMITTED(TAQUIN_Sparse_reply(sparse, a, type, b));
+  CHECK(TAQUIN_Sparse_end(&sparse) == MPI_SUCCESS);
+  MPI_Type_free(&type);
+  MPI_Type_contiguous(1, MPI_INT, &type);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK_UNCOMMITTED(TAQUIN_Typed_copy(a, 1, type, b, 1, MPI_INT));
+  CHECK_UNCOMMITTED(TAQUIN_Typed_copy(a, 1, MPI_INT, b, 1, type));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Type_free(&type);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/sparse/state.hpp"
+#include "datatypes/committed.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin {
@@ -21,7 +22,8 @@ void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* int
   running.check_may_call();
   const char* invalid_text = nullptr;
   if (!back) {
-    back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts));
+    back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts,
+                             invalid_text_of(type), nullptr));
     replied = type;
   }
   state& way = *back->state_;
