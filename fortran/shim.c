@@ -42,16 +42,51 @@ static void *address(const CFI_cdesc_t *d, struct sentinels s, const char *inval
   "the receive buffer is not contiguous: pass a contiguous array, or a derived datatype of the whole one"
 #define DATA_INVALID "the data are not contiguous: pass a contiguous array"
 
-/* The datatypes of all peers; NULL, which the C API refuses on all ranks, where there are none or no memory is left. */
-static MPI_Datatype *types_of(handle given, MPI_Comm comm) {
-  MPI_Datatype *made;
-  int i, inter = 0, peers = 0;
-  if (comm == MPI_COMM_NULL) return NULL;
+static int peers_of(MPI_Comm comm) {
+  int inter = 0, peers = 0, begun = 0, over = 0;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&over);
+  if (!begun || over || comm == MPI_COMM_NULL) return 0; /* an error of the call */
   MPI_Comm_test_inter(comm, &inter);
   if (inter)
     MPI_Comm_remote_size(comm, &peers);
   else
     MPI_Comm_size(comm, &peers);
+  return peers;
+}
+
+/* The arrays with an element for each peer, whose lengths come with each call. Those of the send side do not count
+ * where it is MPI_IN_PLACE. */
+enum {
+  SEND_COUNTS,
+  SEND_DISPLS,
+  RECV_COUNTS,
+  RECV_DISPLS,
+  COUNT_ARRAYS,
+  SEND_TYPES = COUNT_ARRAYS,
+  RECV_TYPES,
+  ARRAYS
+};
+
+static void check_lengths(const MPI_Count lengths[], int arrays, const void *from, MPI_Comm comm) {
+  static const char *const texts[ARRAYS] = {
+      "sendcounts has fewer elements than there are ranks", "sdispls has fewer elements than there are ranks",
+      "recvcounts has fewer elements than there are ranks", "rdispls has fewer elements than there are ranks",
+      "sendtypes has fewer elements than there are ranks",  "recvtypes has fewer elements than there are ranks"};
+  const int peers = peers_of(comm);
+  int k;
+  for (k = arrays - 1; k >= 0; --k) {
+    const int sent = k == SEND_COUNTS || k == SEND_DISPLS || k == SEND_TYPES;
+    if (lengths[k] < peers && !(sent && from == MPI_IN_PLACE)) TAQUIN_Set_invalid_argument(texts[k]);
+  }
+}
+
+/* The datatypes of all peers; NULL, which the C API refuses on all ranks, where there are none or no memory is left. */
+static MPI_Datatype *types_of(handle given, MPI_Count length, MPI_Comm comm) {
+  const int peers = peers_of(comm);
+  MPI_Datatype *made;
+  int i;
+  if (comm == MPI_COMM_NULL || length < peers) return NULL;
   made = malloc(sizeof *made * (size_t)peers);
   for (i = 0; made != NULL && i < peers; ++i) made[i] = MPI_Type_f2c(given[i]);
   return made;
@@ -83,22 +118,25 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
   int taquin_f_alltoallv##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],         \
                                  handle sendtype, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],               \
                                  const DISPL rdispls[], handle recvtype, handle comm, const void *in_place,           \
-                                 const void *bottom) {                                                                \
+                                 const void *bottom, const MPI_Count lengths[]) {                                     \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
     void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
+    check_lengths(lengths, COUNT_ARRAYS, from, MPI_Comm_f2c(*comm));                                                  \
     return TAQUIN_Alltoallv##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls,      \
                                     MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm));                                    \
   }                                                                                                                   \
   int taquin_f_alltoallw##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],         \
                                  handle sendtypes, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],              \
                                  const DISPL rdispls[], handle recvtypes, handle comm, const void *in_place,          \
-                                 const void *bottom) {                                                                \
+                                 const void *bottom, const MPI_Count lengths[]) {                                     \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
     const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
     void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
-    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
+    check_lengths(lengths, ARRAYS, from, MPI_Comm_f2c(*comm));                                                        \
+    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, lengths[SEND_TYPES], c),                   \
+                 *recv = types_of(recvtypes, lengths[RECV_TYPES], c);                                                 \
     const int code = TAQUIN_Alltoallw##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c);     \
     free(send);                                                                                                       \
     free(recv);                                                                                                       \
@@ -106,31 +144,35 @@ int taquin_f_alltoall_init(const CFI_cdesc_t *sendbuf, MPI_Count sendcount, hand
   }                                                                                                                   \
   int taquin_f_alltoallv_in_place##SUFFIX(const CFI_cdesc_t *buffer, const COUNT sendcounts[], const DISPL sdispls[], \
                                           const COUNT recvcounts[], const DISPL rdispls[], handle type, handle comm,  \
-                                          const void *in_place, const void *bottom) {                                 \
+                                          const void *in_place, const void *bottom, const MPI_Count lengths[]) {      \
     const struct sentinels s = {in_place, bottom};                                                                    \
     void *data = address(buffer, s, DATA_INVALID);                                                                    \
+    check_lengths(lengths, COUNT_ARRAYS, data, MPI_Comm_f2c(*comm));                                                  \
     return TAQUIN_Alltoallv_in_place##SUFFIX(data, sendcounts, sdispls, recvcounts, rdispls, MPI_Type_f2c(*type),     \
                                              MPI_Comm_f2c(*comm));                                                    \
   }                                                                                                                   \
-  int taquin_f_alltoallv_init##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],    \
-                                      handle sendtype, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],          \
-                                      const DISPL rdispls[], handle recvtype, handle comm, handle info,               \
-                                      TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
+  int taquin_f_alltoallv_init##SUFFIX(                                                                                \
+      const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtype,                   \
+      const CFI_cdesc_t *recvbuf, const COUNT recvcounts[], const DISPL rdispls[], handle recvtype, handle comm,      \
+      handle info, TAQUIN_Plan *plan, const void *in_place, const void *bottom, const MPI_Count lengths[]) {          \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
     void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
+    check_lengths(lengths, COUNT_ARRAYS, from, MPI_Comm_f2c(*comm));                                                  \
     return TAQUIN_Alltoallv_init##SUFFIX(from, sendcounts, sdispls, MPI_Type_f2c(*sendtype), to, recvcounts, rdispls, \
                                          MPI_Type_f2c(*recvtype), MPI_Comm_f2c(*comm), MPI_Info_f2c(*info), plan);    \
   }                                                                                                                   \
-  int taquin_f_alltoallw_init##SUFFIX(const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],    \
-                                      handle sendtypes, const CFI_cdesc_t *recvbuf, const COUNT recvcounts[],         \
-                                      const DISPL rdispls[], handle recvtypes, handle comm, handle info,              \
-                                      TAQUIN_Plan *plan, const void *in_place, const void *bottom) {                  \
+  int taquin_f_alltoallw_init##SUFFIX(                                                                                \
+      const CFI_cdesc_t *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], handle sendtypes,                  \
+      const CFI_cdesc_t *recvbuf, const COUNT recvcounts[], const DISPL rdispls[], handle recvtypes, handle comm,     \
+      handle info, TAQUIN_Plan *plan, const void *in_place, const void *bottom, const MPI_Count lengths[]) {          \
     const struct sentinels s = {in_place, bottom};                                                                    \
     const MPI_Comm c = MPI_Comm_f2c(*comm);                                                                           \
     const void *from = address(sendbuf, s, SEND_INVALID);                                                             \
     void *to = address(recvbuf, s, RECV_INVALID);                                                                     \
-    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, c), *recv = types_of(recvtypes, c);        \
+    check_lengths(lengths, ARRAYS, from, MPI_Comm_f2c(*comm));                                                        \
+    MPI_Datatype *send = from == MPI_IN_PLACE ? NULL : types_of(sendtypes, lengths[SEND_TYPES], c),                   \
+                 *recv = types_of(recvtypes, lengths[RECV_TYPES], c);                                                 \
     const int code = TAQUIN_Alltoallw_init##SUFFIX(from, sendcounts, sdispls, send, to, recvcounts, rdispls, recv, c, \
                                                    MPI_Info_f2c(*info), plan);                                        \
     free(send);                                                                                                       \
@@ -149,6 +191,14 @@ int taquin_f_comm_set_options(handle comm, const TAQUIN_Options *options) {
 
 int taquin_f_comm_get_options(handle comm, TAQUIN_Options *options) {
   return TAQUIN_Comm_get_options(MPI_Comm_f2c(*comm), options);
+}
+
+/* ---- Statistics. ---- */
+
+int taquin_f_comm_set_statistics(handle comm, int on) { return TAQUIN_Comm_set_statistics(MPI_Comm_f2c(*comm), on); }
+
+int taquin_f_comm_get_statistics(handle comm, TAQUIN_Statistics *statistics) {
+  return TAQUIN_Comm_get_statistics(MPI_Comm_f2c(*comm), statistics);
 }
 
 /* ---- Redistribution. ---- */
@@ -194,17 +244,25 @@ int taquin_f_redistribution_roll_back(TAQUIN_Redistribution redistribution, hand
 
 /* ---- Sparse exchanges. ---- */
 
+/* `length`: of the shorter one of destinations and counts. */
+static void check_blocks(int blocks, MPI_Count length) {
+  if (length < blocks) TAQUIN_Set_invalid_argument("destinations or counts has fewer elements than there are blocks");
+}
+
 int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
-                          handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements) {
+                          handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements,
+                          MPI_Count length) {
   const struct sentinels none = {"", ""};
+  check_blocks(blocks, length);
   return TAQUIN_Sparse_begin(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
                              MPI_Comm_f2c(*comm), sparse, incoming, elements);
 }
 
 int taquin_f_sparse_exchange(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
                              handle type, handle comm, TAQUIN_Allocate *allocate, void *context, int *incoming,
-                             int **sources, MPI_Count **recvcounts, void **buffer) {
+                             int **sources, MPI_Count **recvcounts, void **buffer, MPI_Count length) {
   const struct sentinels none = {"", ""};
+  check_blocks(blocks, length);
   return TAQUIN_Sparse_exchange(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
                                 MPI_Comm_f2c(*comm), allocate, context, incoming, sources, recvcounts, buffer);
 }

@@ -30,7 +30,7 @@ def compare(what, found, wanted):
     wrong.extend(f"{what} has {name} ({how}), which is not wanted" for name, how in found if (name, how) not in wanted)
 
 
-module = text("fortran/module.inc")
+module = text("fortran/module.inc") + text("fortran/c_types.inc")
 of_c = {"text": "type(c_ptr)", "list": "type(c_ptr)", "bytes": "integer(c_size_t)", "seconds": "real(c_double)"}
 mirror = [("size", "integer(c_size_t)")]
 for name, kind in rows:

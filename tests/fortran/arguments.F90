@@ -1,0 +1,155 @@
+! Arrays that are too short for the communicator, and statistics. Compiled with module taquin and, with OLD_MODULE, with
+! taquin_mpi.
+#ifdef OLD_MODULE
+#define MPI_MODULE mpi
+#define MODULE_UNDER_TEST taquin_mpi
+#define DATATYPE integer
+#else
+#define MPI_MODULE mpi_f08
+#define MODULE_UNDER_TEST taquin
+#define DATATYPE type(MPI_Datatype)
+#endif
+#define CHECK(condition) call check(condition, __LINE__)
+! On all ranks, although the array of the last one alone is too short.
+#define SHORT(name) CHECK(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), name) > 0)
+
+program arguments
+  use, intrinsic :: iso_c_binding
+  use MPI_MODULE
+  use MODULE_UNDER_TEST
+  implicit none
+  integer :: rank, ranks, ierror, total, failures = 0
+  call MPI_Init(ierror)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  call short_arrays_are_errors_of_all_ranks()
+  call short_large_counts_are_as_well()
+  call lists_of_blocks_are_as_well()
+  call statistics_are_read()
+  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+  if (rank == 0 .and. total == 0) print '(a)', 'arguments: fine'
+  call MPI_Finalize(ierror)
+  if (total > 0) error stop 1
+
+contains
+
+  subroutine check(condition, line)
+    logical, intent(in) :: condition
+    integer, intent(in) :: line
+    if (condition) return
+    failures = failures + 1
+    print '(a, i0, a, i0, 2a)', 'rank ', rank, ': line ', line, ' fails: ', taquin_last_error()
+  end subroutine
+
+  ! One element for each rank; one less on the last rank.
+  integer function n()
+    n = merge(ranks - 1, ranks, rank == ranks - 1)
+  end function
+
+  subroutine short_arrays_are_errors_of_all_ranks()
+    integer :: ones(ranks), at(ranks), k
+    integer, asynchronous :: send(ranks), recv(ranks)
+    DATATYPE :: types(ranks)
+    type(taquin_plan) :: plan
+    ones = 1
+    at = [(k, k = 0, ranks - 1)]
+    types = MPI_INTEGER
+    send = rank
+    recv = -1
+    call taquin_alltoallv(send, ones(:n()), at, MPI_INTEGER, recv, ones, at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('sendcounts has fewer elements')
+    call taquin_alltoallv(send, ones, at(:n()), MPI_INTEGER, recv, ones, at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('sdispls has fewer elements')
+    call taquin_alltoallv(send, ones, at, MPI_INTEGER, recv, ones(:n()), at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('recvcounts has fewer elements')
+    call taquin_alltoallv(send, ones, at, MPI_INTEGER, recv, ones, at(:n()), MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('rdispls has fewer elements')
+    call taquin_alltoallw(send, ones, 4 * at, types(:n()), recv, ones, 4 * at, types, MPI_COMM_WORLD, ierror)
+    SHORT('sendtypes has fewer elements')
+    call taquin_alltoallw(send, ones, 4 * at, types, recv, ones, 4 * at, types(:n()), MPI_COMM_WORLD, ierror)
+    SHORT('recvtypes has fewer elements')
+    call taquin_alltoallv_in_place(recv, ones(:n()), at, ones, at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('sendcounts has fewer elements')
+    call taquin_alltoallv_init(send, ones, at, MPI_INTEGER, recv, ones(:n()), at, MPI_INTEGER, MPI_COMM_WORLD, &
+      MPI_INFO_NULL, plan, ierror)
+    SHORT('recvcounts has fewer elements')
+    call taquin_alltoallw_init(send, ones, 4 * at, types, recv, ones, 4 * at, types(:n()), MPI_COMM_WORLD, &
+      MPI_INFO_NULL, plan, ierror)
+    SHORT('recvtypes has fewer elements')
+    CHECK(all(recv == -1))
+    ! What is not read may be of any length, and arrays may be longer.
+    recv = rank
+    call taquin_alltoallv(MPI_IN_PLACE, [0], [0], MPI_INTEGER, recv, ones, at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(recv == at))
+    call taquin_alltoallv(send, [ones, 7], at, MPI_INTEGER, recv, ones, at, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(recv == at))
+  end subroutine
+
+  subroutine short_large_counts_are_as_well()
+    integer(MPI_COUNT_KIND) :: ones(ranks)
+    integer(MPI_ADDRESS_KIND) :: at(ranks)
+    integer :: send(ranks), recv(ranks), k
+    ones = 1
+    at = [(int(k, MPI_ADDRESS_KIND), k = 0, ranks - 1)]
+    send = rank
+    call taquin_alltoallv(send, ones, at, MPI_INTEGER, recv, ones, at(:n()), MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    SHORT('rdispls has fewer elements')
+  end subroutine
+
+  subroutine lists_of_blocks_are_as_well()
+    integer :: destinations(2), data(2), incoming
+    integer(MPI_COUNT_KIND) :: counts(2), elements
+    type(taquin_sparse) :: s
+    destinations = 0
+    counts = 1
+    data = rank
+    call taquin_sparse_begin(data, 2, destinations, counts(:merge(1, 2, rank == ranks - 1)), MPI_INTEGER, &
+      MPI_COMM_WORLD, s, incoming, elements, ierror)
+    SHORT('destinations or counts has fewer elements')
+  end subroutine
+
+  subroutine statistics_are_read()
+    type(taquin_statistics) :: counted
+    type(taquin_options) :: given
+    type(taquin_plan) :: plan
+    type(taquin_redistribution) :: r
+    integer, asynchronous :: send(1000 * ranks), recv(1000 * ranks)
+    send = rank
+    call taquin_comm_get_statistics(MPI_COMM_WORLD, counted, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. counted%starts == 0 .and. counted%algorithm == '')
+    given%algorithm = 'basic_bruck'
+    call taquin_comm_set_options(MPI_COMM_WORLD, given)
+    call taquin_comm_set_statistics(MPI_COMM_WORLD, .true., ierror)
+    CHECK(ierror == MPI_SUCCESS)
+    call taquin_alltoall(send, 1000, MPI_INTEGER, recv, 1000, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+    call taquin_comm_get_statistics(MPI_COMM_WORLD, counted, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. counted%starts == 1 .and. counted%algorithm == 'basic_bruck')
+    CHECK(counted%peak_memory > 0 .and. (counted%bytes_sent > 0 .eqv. ranks > 1))
+    call taquin_comm_set_statistics(MPI_COMM_WORLD, .false.)
+    call taquin_alltoall_init(send, 1000, MPI_INTEGER, recv, 1000, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, plan)
+    call taquin_start(plan)
+    call taquin_wait(plan)
+    call taquin_start(plan)
+    call taquin_wait(plan)
+    call taquin_plan_get_statistics(plan, counted, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. counted%starts == 2 .and. counted%algorithm == 'basic_bruck')
+    CHECK(counted%peak_memory > 0)
+    call taquin_plan_free(plan)
+    call taquin_comm_set_options(MPI_COMM_WORLD)
+    call taquin_redistribution_create(send, int(ranks, MPI_COUNT_KIND), 1000_MPI_COUNT_KIND, MPI_INTEGER, &
+      MPI_COMM_WORLD, 'slots', TAQUIN_UNLIMITED, r)
+    call taquin_redistribution_redistribute(r, ranks, spread(rank, 1, ranks), ordinals())
+    call taquin_redistribution_get_statistics(r, counted, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. counted%starts == 1 .and. counted%algorithm == 'slots')
+    CHECK(counted%peak_memory > 0)
+    call taquin_redistribution_free(r)
+    call taquin_plan_get_statistics(TAQUIN_PLAN_NULL, counted, ierror)
+    CHECK(ierror /= MPI_SUCCESS .and. counted%algorithm == '')
+  end subroutine
+
+  function ordinals()
+    integer :: ordinals(ranks), k
+    ordinals = [(k, k = 0, ranks - 1)]
+  end function
+end program
