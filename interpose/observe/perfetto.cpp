@@ -23,6 +23,7 @@ constexpr std::uint32_t flows = 47;
 constexpr std::uint32_t ending_flows = 48;
 }  // namespace of_event
 namespace of_note {
+constexpr std::uint32_t number = 3;
 constexpr std::uint32_t text = 6;
 constexpr std::uint32_t name = 10;
 }  // namespace of_note
@@ -59,7 +60,10 @@ std::string packet(const track_event& e) {
   for (const note& n : e.notes) {
     protobuf one;
     one.text(field::of_note::name, n.name);
-    one.text(field::of_note::text, n.text);
+    if (const auto* const number = std::get_if<std::uint64_t>(&n.value))
+      one.number(field::of_note::number, *number);
+    else
+      one.text(field::of_note::text, std::get<std::string>(n.value));
     event.message(field::of_event::notes, one);
   }
   for (const std::uint64_t id : e.starts) event.fixed(field::of_event::flows, id);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "interpose/observe/protobuf.hpp"
@@ -13,10 +14,10 @@ namespace taquin::interpose::perfetto {
 
 using flow_ids = std::vector<std::uint64_t>;
 
-/// Text that stands beside a slice.
+/// A text or a number, which can be summed, that stands beside a slice.
 struct note {
   const char* name;
-  std::string text;
+  std::variant<std::string, std::uint64_t> value;
 };
 
 enum class event_type : std::uint8_t { begin = 1, end = 2, instant = 3, counter = 4 };

@@ -265,8 +265,8 @@ void trace_of_all::add_call(const traced& t, std::uint64_t on) {
        .name = name_of_call(site.kind, site.form),
        .starts = t.starts,
        .notes = {{"algorithm", call_of(t).algorithm},
-                 {"bytes", std::to_string(bytes)},
-                 {"ranks", std::to_string(comm_of(t).world_ranks.size())},
+                 {"bytes", static_cast<std::uint64_t>(bytes)},
+                 {"ranks", std::uint64_t{comm_of(t).world_ranks.size()}},
                  {"from", place_of_site(site)}}});
   if (e.size > 0) put({.type = event_type::counter, .nanoseconds = e.begin, .track = counter, .value = e.size});
   if (t.transfer != 0) {

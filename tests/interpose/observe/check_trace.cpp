@@ -116,7 +116,11 @@ class checker {
     if (!part && (t.name == "calls" || t.name == "in flight")) {
       ++counts["calls"];
       std::set<std::string> notes;
-      for (const auto& n : e.debug_annotations()) notes.insert(n.name());
+      for (const auto& n : e.debug_annotations()) {
+        notes.insert(n.name());
+        const bool is_number = n.name() == "bytes" || n.name() == "ranks";
+        expect(n.has_uint_value() == is_number && n.has_string_value() != is_number, "a note of the wrong type");
+      }
       expect(notes == std::set<std::string>{"algorithm", "bytes", "from", "ranks"}, "a call without its notes");
     }
     // Waiting comes first, transfer where it ends.
