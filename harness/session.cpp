@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 
 #include "base/sizes.hpp"
 #include "harness/errors.hpp"
@@ -103,6 +104,10 @@ int in_session(const std::function<int(int, int)>& work) {
     say(e);
   } catch (const budget_exceeded& e) {
     say(e);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "taquin: rank {}: there is not enough memory for the data; choose smaller sizes\n", rank);
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, failure_status);
   } catch (const std::exception& e) {  // on this rank alone, perhaps: the others may be waiting for it
     fmt::print(stderr, "taquin: rank {}: {}\n", rank, e.what());
     std::fflush(stderr);

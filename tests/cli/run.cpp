@@ -324,6 +324,13 @@ TEST(run_options, refuses_buffers_that_a_rank_has_no_memory_for) {
   EXPECT_EQ(occurrences(r.err, "lacks the memory for buffers of 200 TiB sent per rank"), 1) << r.err;
 }
 
+TEST(run_options, redistribution_says_that_there_is_no_memory_for_its_data) {
+  const auto r = taquin(2, "redistribute --blocks 1000000 --block-bytes 1G --reps 1");
+  EXPECT_NE(r.status, 0);
+  EXPECT_GE(occurrences(r.err, "there is not enough memory for the data; choose smaller sizes"), 1) << r.err;
+  EXPECT_EQ(occurrences(r.err, "bad_alloc"), 0) << r.err;
+}
+
 TEST(run_options, says_how_to_start_more_ranks_when_there_is_one) {
   const auto r = taquin(0, "run -a pairwise -b 64 --reps 2");
   EXPECT_EQ(r.status, 0);
