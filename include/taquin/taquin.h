@@ -2,12 +2,12 @@
  *
  * The calls take MPI's argument lists. They return MPI_SUCCESS or an MPI error code after the communicator's error
  * handler was called with it (MPI_COMM_WORLD's when there is no valid communicator), so that with
- * MPI_ERRORS_ARE_FATAL a failure ends the program as MPI's own calls do. When arguments or memory are refused no data
- * have moved, and all ranks get the same error (docs/guide/8-hangs.md): MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER,
- * MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (a rank sends more than its peer expects), MPI_ERR_NO_MEM (the memory
- * allowed is too small). TAQUIN_Last_error returns the text. Before MPI_Init and after MPI_Finalize a call is
- * MPI_ERR_OTHER; no handler is called. A datatype that is not committed is an error on all ranks where the MPI
- * library checks datatypes.
+ * MPI_ERRORS_ARE_FATAL a failure ends the program as MPI's own calls do; taquin prints the text before. When arguments
+ * or memory are refused no data have moved, and all ranks get the same error (docs/guide/8-hangs.md): MPI_ERR_COUNT,
+ * MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_ARG, MPI_ERR_TRUNCATE (a rank sends more than its peer expects),
+ * MPI_ERR_NO_MEM (the memory allowed is too small). TAQUIN_Last_error returns the text. Before MPI_Init and after
+ * MPI_Finalize a call is MPI_ERR_OTHER; no handler is called. A datatype that is not committed is an error on all ranks
+ * where the MPI library checks datatypes.
  *
  * Names that end in _c take 64-bit counts (MPI_Count) and displacements (MPI_Aint), whatever the MPI library offers. */
 #ifndef TAQUIN_TAQUIN_H

@@ -1,4 +1,4 @@
-// What elements are, beside their bytes, where an interface on top of the library knows it: the dtype of Python.
+// A description of elements by an interface on top of the library, beside their bytes: the dtype of Python.
 #pragma once
 
 #include <mpi.h>

@@ -5,7 +5,7 @@
 
 namespace taquin::detail {
 
-/// What is wrong with a datatype that cannot be sent, or null: MPI_Type_commit was not called for it. Local.
+/// The error of a datatype that cannot be sent, because MPI_Type_commit was not called for it, or null. Local.
 const char* invalid_text_of(MPI_Datatype type) noexcept;
 
 }  // namespace taquin::detail

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
 #include <regex>
 #include <string>
+
+#include "harness/records.hpp"
 
 namespace taquin::harness {
 namespace {
@@ -52,6 +56,32 @@ TEST(osu_tables, have_a_block_for_each_algorithm_and_tell_what_failed) {
   EXPECT_NE(text.find("# 8: needs --in-place\n"), std::string::npos) << text;
   EXPECT_NE(text.find("# Algorithm: pairwise, 4 ranks, workload uniform\n"), std::string::npos) << text;
   EXPECT_EQ(osu_of({}), "");
+}
+
+TEST(tables, say_that_wrong_bytes_are_a_defect_to_report) {
+  auto good = record("auto", 8);
+  good.update({{"median_s", 2e-5},
+               {"ratio_to_native", 1.5},
+               {"peak_memory", 64},
+               {"rounds", 1},
+               {"messages", 3},
+               {"bytes_sent", 24},
+               {"bytes_per_rank", 32},
+               {"in_place", false},
+               {"persistent", false}});
+  auto wrong = good;
+  wrong["wrong_bytes"] = 3;
+  const auto printed = [](const nlohmann::json& one) {
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+    print_table(file.get(), {one});
+    std::rewind(file.get());
+    std::string text(4096, ' ');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    return text;
+  };
+  EXPECT_NE(printed(wrong).find("spread_out: 3 bytes arrived wrong: this is a defect"), std::string::npos)
+      << printed(wrong);
+  EXPECT_EQ(printed(good).find("arrived wrong"), std::string::npos);
 }
 
 TEST(csv_tables, have_one_row_for_each_record_with_as_many_cells_as_there_are_titles) {
