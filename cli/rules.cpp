@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <tuple>
 
 #include "harness/records.hpp"
+#include "harness/sizes.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
 
@@ -114,6 +116,25 @@ std::string show_timing(const timing& t) {
 std::string words_of(const doubt& d) {
   return fmt::format("{} {} and {} {} are not told apart", d.best, show_timing(d.best_takes), d.other,
                      show_timing(d.other_takes));
+}
+
+std::string words_of(const std::vector<doubt>& all) {
+  const auto kind_of = [](const doubt& d) { return std::tuple(d.of.ranks, d.of.reused, d.of.in_place); };
+  std::map<decltype(kind_of(all.front())), std::vector<const doubt*>> kinds;
+  for (const doubt& d : all) kinds[kind_of(d)].push_back(&d);
+  std::string lines;
+  for (const auto& [kind, doubts] : kinds) {
+    const auto bytes_of = [](const doubt* d) { return d->of.bytes; };
+    const auto [least, most] = std::ranges::minmax_element(doubts, {}, bytes_of);
+    const auto size = [&](auto d) { return harness::show_size(static_cast<count_t>(bytes_of(*d))); };
+    const std::string sizes =
+        doubts.size() == 1 ? size(most) : fmt::format("{} sizes from {} to {}", doubts.size(), size(least), size(most));
+    const auto& of = (*most)->of;
+    lines += fmt::format("no rule for {} on {} ranks{}{}: {}{}; auto decides\n", sizes, of.ranks,
+                         of.reused ? ", by a plan" : "", of.in_place ? ", in place" : "",
+                         doubts.size() == 1 ? "" : "for example ", words_of(**most));
+  }
+  return lines;
 }
 
 }  // namespace taquin::cli

@@ -79,5 +79,7 @@ ruling rules_of(const std::vector<measured_call>& calls);
 std::string show_timing(const timing& t);
 /// "spread_out 1.20 ms (1.10 ms .. 1.30 ms) and auto 1.25 ms (...) are not told apart"
 std::string words_of(const doubt& d);
+/// A line for each kind of call, which counts its sizes without a rule; the one with most bytes is the example.
+std::string words_of(const std::vector<doubt>& all);
 
 }  // namespace taquin::cli

@@ -112,10 +112,7 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, double wi
   }
   const auto [rules, doubts] = rules_of(measured);
   p.rules = rules;
-  for (const doubt& d : doubts)
-    table +=
-        fmt::format("no rule for {} on {} ranks{}{}: {}; auto decides\n", show_size(static_cast<count_t>(d.of.bytes)),
-                    d.of.ranks, d.of.reused ? ", by a plan" : "", d.of.in_place ? ", in place" : "", words_of(d));
+  table += words_of(doubts);
   table += left_over("kinds of calls that move less", kinds.size() - i, within);
   return table;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace taquin::cli {
@@ -70,6 +71,21 @@ TEST(rules, few_samples_tell_nothing_apart) {
             "a 1.000 s (fewer than 4 samples) and auto 9.000 s (fewer than 4 samples) are not told apart");
   c.seconds = {{"a", timing_of({1, 1, 1, 1})}, {"auto", timing_of({9, 9, 9, 9})}};
   EXPECT_EQ(rules_of({c}).rules.size(), 1U);
+}
+
+TEST(rules, sizes_without_a_rule_are_one_line_for_each_kind_of_call) {
+  doubt d{.of = call(8, {}), .best = "a", .other = "auto"};
+  std::vector<doubt> all(95, d);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].of.bytes = 1024 * static_cast<double>(i + 1);
+  d.of.reused = true;
+  all.push_back(d);
+  const std::string text = words_of(all);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
+  EXPECT_EQ(text.rfind("no rule for 95 sizes from 1 KiB to 95 KiB on ", 0), 0U) << text;
+  EXPECT_NE(text.find("ranks: for example a "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nno rule for 8 B on "), std::string::npos) << text;
+  EXPECT_NE(text.find("ranks, by a plan: a "), std::string::npos) << text;
+  EXPECT_EQ(words_of(std::vector<doubt>{}), "");
 }
 
 TEST(rules, calls_of_one_size_count_as_often_as_they_were_made) {
