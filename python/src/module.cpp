@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "blocks.hpp"
 #include "call/elements.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "layouts.hpp"
 #include "options.hpp"
 #include "pages.hpp"
 #include "redistribute/access.hpp"
@@ -268,36 +268,13 @@ class migration_object {
   std::shared_ptr<kept> kept_ = std::make_shared<kept>();
 };
 
-using list = std::vector<std::size_t>;
-/// A grid, and the bounds of its blocks along each axis: none where they are even.
-using cut = std::pair<list, std::vector<list>>;
-
-/// A redistribution of an array in blocks: its statistics, where they are `counted`.
-py::object exchange_blocks(const list& shape, const cut& from, const cut& to, std::size_t element, std::size_t held,
-                           bool transposing, const py::object& comm, const py::dict& keywords, std::uintptr_t old,
-                           std::size_t used, std::uintptr_t address, const py::object& into, bool counted) {
-  choices c;
-  read(c, keywords);
-  const MPI_Comm handle = comm_of(comm);
-  const storage data(old, used, address, into);
-  {
-    const py::gil_scoped_release released;
-    call_guard::await({});
-    block_exchange x({shape, from.first, from.second}, {shape, to.first, to.second}, element, held, transposing, handle,
-                     c);
-    x.run(data.take());
-  }
-  return counted ? to_python(c.stats) : py::object(py::none());
-}
-
 /// The sum of all ranks' rows.
 std::int64_t total_rows(std::int64_t rows, const py::object& comm) {
   const MPI_Comm handle = comm_of(comm);
   const py::gil_scoped_release released;
   call_guard::await({});
   PMPI_Allreduce(MPI_IN_PLACE, &rows, 1, MPI_INT64_T, MPI_SUM, handle);
-  call_guard::await(
-      [handle](const char* text) { detail::redistribution_access::make(nullptr, 0, 1, MPI_BYTE, handle, {}, text); });
+  call_guard::await([handle](const char* text) { refuse_layouts(handle, text); });
   return rows;
 }
 
@@ -369,10 +346,7 @@ PYBIND11_MODULE(_core, m) {
            py::arg("into"))
       .def_property_readonly("statistics", &migration_object::stats);
 
-  m.def("exchange_blocks", &exchange_blocks, py::arg("shape"), py::arg("source"), py::arg("target"),
-        py::arg("item_bytes"), py::arg("held"), py::arg("transposing"), py::arg("comm"), py::arg("keywords"),
-        py::arg("old"), py::arg("used"), py::arg("address"), py::arg("into"), py::arg("counted"),
-        "Redistributes an array in blocks.");
+  register_layouts(m);
   m.def("total_rows", &total_rows, py::arg("rows"), py::arg("comm"), "The sum of all ranks' rows.");
 
   py::class_<pages>(m, "Pages", "Memory into which the pages of an array move.")

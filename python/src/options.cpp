@@ -40,6 +40,17 @@ redistribute_options choices::for_redistribution() {
   return o;
 }
 
+layout_options choices::for_layouts() {
+  layout_options o;
+  o.memory = memory;
+  o.stats = &stats;
+  o.progress = progress;
+  o.on_timeout = on_timeout;
+  o.timeout = timeout;
+  o.in_flight = in_flight;
+  return o;
+}
+
 void read(choices& into, const py::dict& keywords) {
   for (const auto& [key, value] : keywords) {
     if (value.is_none()) continue;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/option_table.hpp"
+#include "taquin/layout.hpp"
 #include "taquin/options.hpp"
 #include "taquin/redistribute.hpp"
 
@@ -27,6 +28,7 @@ struct choices : detail::owned_options {
   /// Refer to this object, which must outlive the plan or the redistribution.
   [[nodiscard]] options for_exchange();
   [[nodiscard]] redistribute_options for_redistribution();
+  [[nodiscard]] layout_options for_layouts();
 };
 
 /// From a dict of the keywords, all of which may be missing.

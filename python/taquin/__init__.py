@@ -15,6 +15,7 @@ from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerAborted, PeerFailed, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
+from ._layout import Dimension, Layout, redistribute_layout
 from ._failure import BlockMap, Part, State, failure_blocks
 from ._migrate import migrate
 from ._options import Options
@@ -28,7 +29,9 @@ __all__ = [
     "BlockMap",
     "Blocks",
     "BudgetExceeded",
+    "Dimension",
     "Error",
+    "Layout",
     "Options",
     "Part",
     "PeerAborted",
@@ -48,6 +51,7 @@ __all__ = [
     "failure_blocks",
     "migrate",
     "plan",
+    "redistribute_layout",
     "redistribute_nd",
     "sparse_exchange",
     "sparse_exchange_arrays",

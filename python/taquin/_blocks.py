@@ -10,6 +10,8 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import DTypeLike, NDArray
 
+from ._layout import Dimension, Layout
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -64,10 +66,15 @@ class Blocks:
                 raise ValueError(f"the cuts {at} of axis {k} are not in order, or outside 0 to {self.shape[k]}")
 
     @property
-    def _cut(self) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-        """The grid, and where the blocks of each axis begin and end; () where they are even."""
+    def layout(self) -> Layout:
+        """The same as a :class:`Layout`."""
         cuts = self.cuts or (None,) * len(self.shape)
-        return self.grid, [() if at is None else (0, *at, n) for at, n in zip(cuts, self.shape)]
+        return Layout(
+            [
+                Dimension.even(n, p) if at is None else Dimension.given([int(l) for l in np.diff([0, *at, n])])
+                for n, p, at in zip(self.shape, self.grid, cuts)
+            ]
+        )
 
     def __repr__(self) -> str:
         cuts = "" if self.cuts is None else f", cuts={self.cuts}"

@@ -73,21 +73,25 @@ class Migration:
     @property
     def statistics(self) -> dict[str, Any]: ...
 
-_Cut = tuple[Sequence[int], Sequence[Sequence[int]]]
+_Counts = list[int]
+_Layout = tuple[
+    list[tuple[int, int, int, int, _Counts]], bool, bool, list[int], list[int], _Counts, _Counts, _Counts
+]
+_Array = tuple[int, int, int, Optional[Pages], int]
 
-def exchange_blocks(
-    shape: Sequence[int],
-    source: _Cut,
-    target: _Cut,
+def local_part(layout: _Layout, rank: int) -> tuple[list[int], int]: ...
+def find(layout: _Layout, index: _Counts) -> tuple[int, int]: ...
+def invalid_layout(layout: _Layout) -> str: ...
+def redistribute_layout(
+    source: _Layout,
+    target: _Layout,
+    part: tuple[list[int], _Counts, _Counts, _Counts],
     item_bytes: int,
     held: int,
-    transposing: bool,
     comm: MPI.Comm,
     keywords: dict[str, Any],
-    old: int,
-    used: int,
-    address: int,
-    into: Optional[Pages],
+    array: _Array,
+    out: Optional[_Array],
     counted: bool,
 ) -> Optional[dict[str, Any]]: ...
 def address_of(array: NDArray[Any]) -> int: ...

@@ -24,11 +24,17 @@ def check_rows(array: object) -> Array:
     return check_storage(array)
 
 
-def check_storage(array: Array) -> Array:
+def check_items(array: Array) -> None:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"a NumPy array is needed, not {type(array).__name__}")
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("a masked array's mask would not travel with it: give array.data, and array.mask apart")
     if array.dtype.hasobject:
         raise TypeError(f"items of dtype {array.dtype} are references to Python objects, invalid on other ranks")
+
+
+def check_storage(array: Array) -> Array:
+    check_items(array)
     if not array.flags.c_contiguous:
         raise ValueError("the array is not contiguous in C order: give numpy.ascontiguousarray(array)")
     if not array.flags.writeable:

@@ -251,7 +251,7 @@ int TAQUIN_Redistribute_layout_in_place(void* array, TAQUIN_Layout from, TAQUIN_
     call_arguments all(array, from, array, to, axes, type, comm);
     all.x.in_one_array = true;
     all.options.memory = std::min(all.options.memory, taquin::layout_options{}.memory);
-    taquin::detail::layout_access::run_in_one_array(array, all.x, all.options);
+    all.make()();
   });
 }
 

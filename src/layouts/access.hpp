@@ -1,6 +1,7 @@
 // The library's own view of a layout, beyond its public functions.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "base/fingerprint.hpp"
@@ -15,10 +16,9 @@ inline constexpr int outside_grid = -1;
 struct layout_arguments;
 
 struct layout_access {
-  /// Collective, as the constructor for users.
-  static layout_redistribution make(const layout_arguments& x, const layout_options& o);
-  /// Collective, as redistribute() in one array.
-  static void run_in_one_array(void* data, const layout_arguments& x, const layout_options& o);
+  /// Collective, as the constructors for users.
+  static layout_redistribution make(const layout_arguments& x, const layout_options& o) { return {x, o}; }
+  static std::unique_ptr<layout_mover> mover_in_one_array(const layout_arguments& x, const layout_options& o);
   /// Dimension `k` of those from the slowest in memory to the fastest.
   static int axis(const layout& l, std::size_t k) noexcept;
   /// Where the rank is in the grid; the first coordinate is outside_grid where it is not.

@@ -28,6 +28,7 @@ struct layout_arguments {
   const char* invalid_text = nullptr;  ///< of the interface on top; null: none
   written_part part{};                 ///< of a matrix
   bool in_one_array = false;           ///< source and target have the same storage
+  std::size_t held = 0;                ///< bytes of scratch memory that the interface on top has already
 };
 
 /// Of this rank's arguments. Local.

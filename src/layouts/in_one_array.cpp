@@ -1,29 +1,28 @@
 // A redistribution between layouts in one array.
 //
-// Steps: a rank groups its elements by target rank, in the order of the source's memory; an exchange in place; received
-// elements move to their places in the target, if the target had the source's order of axes; these change places.
-// Leading dimensions and halos are closed before and opened afterwards. All but the exchange is local. Memory:
-// grouping::bytes, axis_permutation::bytes, four numbers for each rank, and the limit of the exchange.
+// Steps: an exchange in place (array_exchange), after which a rank's part lies as the target has it, if the target had
+// the source's order of axes; then these change places. Leading dimensions and halos are closed before and opened
+// afterwards. Everything is agreed and allocated before the first step, so that nothing can be refused in between.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
-#include "algorithms/in_place/in_place_operation.hpp"
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
-#include "layouts/grouping.hpp"
+#include "layouts/grouped_exchange.hpp"
 #include "layouts/layout_call.hpp"
+#include "layouts/mover.hpp"
 #include "layouts/owner_runs.hpp"
+#include "layouts/paged_exchange.hpp"
 #include "layouts/permute_axes.hpp"
-#include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 #include "taquin/layout.hpp"
-#include "taquin/plan.hpp"
 
 namespace taquin::detail {
 
@@ -87,122 +86,145 @@ count_t most_owned(const dimension& d) noexcept {
 
 }  // namespace
 
-class redistribution_in_one_array : layout_call {
+class one_array_mover final : public layout_mover, private layout_call {
  public:
-  redistribution_in_one_array(const layout_arguments&, const layout_options& o) : layout_call(o), scratch_(&budget) {}
+  one_array_mover(const layout_arguments&, const layout_options& o) : layout_call(o), scratch_(&budget) {}
 
   void begin(const layout_arguments& x, const layout_options& o, bool lacks_memory) {
+    data_ = static_cast<std::byte*>(x.to_array);
     enter(x, o, lacks_memory, [&](const element& e, const agreed& all) {
       element_ = as_size(e.size);
-      prepare(all.memory);
+      prepare(all);
     });
+    exchange_->join(data_, running, x.comm);
   }
 
-  void run(std::byte* data, MPI_Comm comm) {
-    const int rank = running.comm()->rank();
-    const stored_array before(from, rank, element_);
-    const stored_array after(to, rank, element_);
-    const owner_runs leaving = runs_of(from, to, true, rank);
-    const owner_runs coming = runs_of(to, from, false, rank);
-    count(leaving, to, *out_);
-    count(coming, from, *in_);
-    before.close_gaps(data);
-    with_groups(positions(to), [&](grouping& g) { group(g, data, leaving); });
-    statistics moved;
-    try {
-      taquin::options inner;
-      inner.algorithm = "in_place";
-      inner.memory = exchange_memory_;
-      inner.timeout = options.timeout;
-      inner.on_timeout = options.on_timeout;
-      inner.in_flight = options.in_flight;
-      inner.stats = &moved;
-      taquin::run(
-          exchange::alltoallv_in_place(data, count_view(out_->counts.data()), count_view(out_->first.data()),
-                                       count_view(in_->counts.data()), count_view(in_->first.data()), MPI_BYTE, comm),
-          inner);
-    } catch (const error& e) {
-      if (e.collective()) {  // nothing has been sent
-        with_groups(positions(to), [&](grouping& g) { scatter(g, data, leaving); });
-        before.open_gaps(data);
-      }
-      throw;
+  void start() override {
+    if (pending_) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+    before_->close_gaps(data_);
+    exchange_->start(data_);
+    pending_ = true;
+  }
+  bool test() override {
+    return !pending_ || ends([&] { return exchange_->test(); });
+  }
+  void wait() override {
+    if (pending_)
+      ends([&] {
+        exchange_->wait();
+        return true;
+      });
+  }
+  void set_data(const void*, void*) override {
+    throw usage_error("a redistribution in one array stays with it", MPI_ERR_ARG);
+  }
+  [[nodiscard]] std::size_t peak() const noexcept override { return budget.peak() + exchange_->inner_peak(); }
+
+ private:
+  template <class Look>
+  bool ends(Look look) {
+    pending_ = false;  // after an error as well
+    if (!look()) {
+      pending_ = true;
+      return false;
     }
-    with_groups(positions(from), [&](grouping& g) { scatter(g, data, coming); });
+    exchange_->finish(data_);
     std::array<count_t, most_dimensions> extents{};
-    for (std::size_t k = 0; k < axes(); ++k) extents[k] = after.owned()[as_size(place_there_[k])];
-    order_->run(data, std::span(extents).first(axes()), scratch());
-    after.open_gaps(data);
+    for (std::size_t k = 0; k < axes(); ++k) extents[k] = after_->owned()[as_size(place_there_[k])];
+    order_->run(data_, std::span(extents).first(axes()), {scratch_.data(), scratch_.size()});
+    after_->open_gaps(data_);
     running.account(
         [&](statistics& s) {
+          const statistics& moved = exchange_->moved();
           s.rounds += moved.rounds;
           s.messages += moved.messages;
           s.bytes_sent += moved.bytes_sent;
           s.bytes_copied += moved.bytes_copied;
         },
-        budget.used() + moved.peak_memory);
+        peak());
+    return true;
   }
 
- private:
-  // Numbers for each rank.
-  struct side {
-    side(std::size_t ranks, std::pmr::memory_resource* memory) : counts(ranks, 0, memory), first(ranks, 0, memory) {}
-    static std::size_t bytes(std::size_t ranks) noexcept { return 2 * ranks * sizeof(count_t); }
-    std::pmr::vector<count_t> counts;
-    std::pmr::vector<count_t> first;
-  };
-
   [[nodiscard]] std::size_t axes() const noexcept { return from.dimensions().size(); }
-  [[nodiscard]] static std::size_t positions(const layout& l) { return as_size(l.processes()); }
   // The dimension of the target that one of the source becomes.
   [[nodiscard]] std::size_t there(std::size_t d) const { return options.axes.empty() ? d : as_size(options.axes[d]); }
-  [[nodiscard]] std::span<std::byte> scratch() const noexcept { return {scratch_.data(), scratch_.size()}; }
 
-  // Chooses sizes that are the same on all ranks, and allocates. Axis k: of the source's memory.
-  void prepare(std::size_t allowed) {
-    const auto ranks = as_size(running.comm()->size());
-    const std::size_t copies = layout_access::bytes(from) + layout_access::bytes(to);
+  // Chooses sizes that all ranks have the same, and allocates.
+  void prepare(const agreed& all) {
+    const int rank = running.comm()->rank();
+    before_.emplace(from, rank, element_);
+    after_.emplace(to, rank, element_);
+    leaving_.emplace(runs_of(from, to, true, rank));
+    coming_.emplace(runs_of(to, from, false, rank));
+    const problem p = describe_problem();
+    const std::size_t held = copies() + all.max_rank_bytes;
+    const std::size_t room = std::min(all.memory - std::min<std::size_t>(all.memory, held), worth(p));
+    if (choose_pages(p, room, held)) return;
+    order_.emplace(p.order(), p.extents(), element_, grouped_sizes::left_of(room, p.ranks) / 2);
+    const grouped_sizes sizes = grouped_sizes::within(room, p.streams, p.most, p.ranks, order_->bytes());
+    need(held + sizes.bytes(p.ranks), all.memory);
+    budget.charge(held);
+    scratch_.reset(sizes.scratch);
+    exchange_ =
+        std::make_unique<grouped_exchange>(move_of(p), sizes, std::span(scratch_.data(), scratch_.size()), &budget);
+  }
+
+  // Axis k: of the source's memory.
+  struct problem {
+    std::size_t axes = 0;
+    std::size_t ranks = 0;
+    std::size_t streams = 0;  // positions of the larger grid
+    std::size_t most = 0;     // bytes of the largest array of any rank, without gaps
+    std::array<int, most_dimensions> to_order{};
+    std::array<count_t, most_dimensions> most_there{};  // the largest extents in the target
+    [[nodiscard]] std::span<const int> order() const { return std::span(to_order).first(axes); }
+    [[nodiscard]] std::span<const count_t> extents() const { return std::span(most_there).first(axes); }
+  };
+
+  problem describe_problem() {
+    problem p{.axes = axes(), .ranks = as_size(running.comm()->size())};
+    p.streams = as_size(std::max(from.processes(), to.processes()));
     std::size_t most_before = element_;
     std::size_t most_after = element_;
-    std::vector<count_t> extents;
-    std::vector<int> order(axes());
-    place_there_.resize(axes());
     for (std::size_t k = 0; k < axes(); ++k) {
       const auto d = as_size(layout_access::axis(from, k));
       most_before *= as_size(most_owned(from.dimensions()[d]));
-      extents.push_back(most_owned(to.dimensions()[there(d)]));
-      most_after *= as_size(extents.back());
+      p.most_there[k] = most_owned(to.dimensions()[there(d)]);
+      most_after *= as_size(p.most_there[k]);
       for (std::size_t j = 0; j < axes(); ++j)
         if (as_size(layout_access::axis(to, j)) == there(d)) {
-          order[j] = static_cast<int>(k);
+          p.to_order[j] = static_cast<int>(k);
           place_there_[k] = static_cast<int>(j);
         }
     }
-    most_ = std::max(most_before, most_after);
-    streams_ = std::max(positions(from), positions(to));
-    const std::size_t held = copies + 2 * side::bytes(ranks) + axes() * 2 * sizeof(axis_permutation);
-    const std::size_t exchange_least = least_of_exchange(static_cast<int>(ranks));
-    // The exchange has a half of the rest, the steps before and after it share the other.
-    const std::size_t room = allowed - std::min(allowed, held + exchange_least);
-    page_ = grouping::page_for(streams_, most_, room / 2);
-    order_.emplace(order, extents, element_, room / 2);
-    const std::size_t local = std::max(grouping::bytes(streams_, page_, most_) + alignment, order_->bytes());
-    need(held + exchange_least + local, allowed);
-    exchange_memory_ = std::min(allowed - held - local, std::max(exchange_least, most_ + most_ / 8));
-    budget.charge(held - 2 * side::bytes(ranks));
-    out_.emplace(ranks, &budget);
-    in_.emplace(ranks, &budget);
-    scratch_.reset(local);
+    p.most = std::max({most_before, most_after, element_});
+    return p;
   }
 
-  [[nodiscard]] static std::size_t least_of_exchange(int ranks) {
-    shape s;
-    s.in_place = true;
-    s.ranks = ranks;
-    s.max_peers = ranks;
-    s.unit_span = 1;
-    s.unit_size = 1;
-    return in_place_operation::least(s) + slack;
+  // No more memory than this saves time.
+  static std::size_t worth(const problem& p) {
+    const auto n = static_cast<double>(p.most);
+    const auto pages = 2 * std::sqrt(94 * n * static_cast<double>(81 + 2 * p.ranks));
+    return static_cast<std::size_t>(pages + n / 200) + 300 * p.ranks + 25000;
+  }
+
+  // Page by page, where the array is large enough and `room` suffices. The permutation of axes has the rest.
+  bool choose_pages(const problem& p, std::size_t room, std::size_t held) {
+    constexpr std::size_t least = std::size_t{256} << 10U;  // of smaller arrays the messages take more time
+    if (p.most < least) return false;
+    const std::size_t of_order = axis_permutation(p.order(), p.extents(), element_, 0).bytes();
+    const paged_sizes sizes =
+        paged_sizes::within(of_order > 0 ? room / 2 : room, p.most, p.ranks, common_run(from, to, options) * element_);
+    if (sizes.bytes() + of_order > room) return false;
+    budget.charge(held);
+    order_.emplace(p.order(), p.extents(), element_, room - sizes.bytes());
+    scratch_.reset(order_->bytes());
+    exchange_ = std::make_unique<paged_exchange>(move_of(p), sizes, &budget);
+    return true;
+  }
+
+  [[nodiscard]] array_move move_of(const problem& p) const {
+    return {from, to, *leaving_, *coming_, p.most, p.ranks, options};
   }
 
   // The elements of a rank in `mine`, by the positions of `theirs`. `leaving`: mine is the source.
@@ -219,66 +241,35 @@ class redistribution_in_one_array : layout_call {
     return {std::span(dealt).first(axes()), element_};
   }
 
-  static void count(const owner_runs& runs, const layout& theirs, side& s) {
-    std::ranges::fill(s.counts, count_t{0});
-    runs.forward([&](std::size_t position, std::size_t n) {
-      s.counts[as_size(layout_access::rank_at(theirs, position))] += static_cast<count_t>(n);
-    });
-    count_t at = 0;
-    for (std::size_t position = 0; position < positions(theirs); ++position) {
-      const auto rank = as_size(layout_access::rank_at(theirs, position));
-      s.first[rank] = at;
-      at += s.counts[rank];
-    }
-  }
-
-  static void group(grouping& g, std::byte* data, const owner_runs& runs) {
-    g.group(data, [&](auto f) { runs.forward(f); });
-  }
-  static void scatter(grouping& g, std::byte* data, const owner_runs& runs) {
-    g.scatter(
-        data, [&](auto f) { runs.forward(f); }, [&](auto f) { runs.backward(f); });
-  }
-  template <class F>
-  void with_groups(std::size_t streams, F f) const {
-    std::pmr::monotonic_buffer_resource memory(scratch_.data(), scratch_.size(), std::pmr::null_memory_resource());
-    grouping g(streams, page_, most_, &memory);
-    f(g);
-  }
-
-  static constexpr std::size_t alignment = 128;  // of what a grouping allocates
-  static constexpr std::size_t slack = 4096;     // of an exchange, beside its operation
-
+  std::byte* data_ = nullptr;
   std::size_t element_ = 0;
-  std::size_t most_ = 0;  // bytes of the largest array of any rank, without gaps
-  std::size_t streams_ = 0;
-  std::size_t page_ = 0;
-  std::size_t exchange_memory_ = 0;
-  std::optional<side> out_;
-  std::optional<side> in_;
+  std::optional<stored_array> before_;
+  std::optional<stored_array> after_;
+  std::optional<owner_runs> leaving_;
+  std::optional<owner_runs> coming_;
   std::optional<axis_permutation> order_;
-  std::vector<int> place_there_;  // of an axis of the source's memory in the target's
+  std::array<int, most_dimensions> place_there_{};  // of an axis of the source's memory in the target's
   raw_buffer scratch_;
+  std::unique_ptr<array_exchange> exchange_;
+  bool pending_ = false;
 };
 
-void layout_access::run_in_one_array(void* data, const layout_arguments& x, const layout_options& o) {
-  check_communicator(x.comm, "redistribution");
-  begin_together<redistribution_in_one_array>(x, o)->run(static_cast<std::byte*>(data), x.comm);
+std::unique_ptr<layout_mover> layout_access::mover_in_one_array(const layout_arguments& x, const layout_options& o) {
+  return begin_together<one_array_mover>(x, o);
 }
 
 void redistribute_in_one_array(void* data, std::size_t size, const layout& from, const layout& to, MPI_Datatype type,
                                MPI_Comm comm, const layout_options& o) {
-  layout_access::run_in_one_array(data,
-                                  {.from_array = data,
-                                   .from_size = size,
-                                   .from = &from,
-                                   .to_array = data,
-                                   .to_size = size,
-                                   .to = &to,
-                                   .type = type,
-                                   .comm = comm,
-                                   .in_one_array = true},
-                                  o);
+  layout_access::make({.from_array = data,
+                       .from_size = size,
+                       .from = &from,
+                       .to_array = data,
+                       .to_size = size,
+                       .to = &to,
+                       .type = type,
+                       .comm = comm,
+                       .in_one_array = true},
+                      o)();
 }
 
 }  // namespace taquin::detail

@@ -131,6 +131,7 @@ void layout_access::add_to(fingerprint& all, const layout& l) noexcept {
 
 std::size_t layout_access::bytes(const layout& l) noexcept {
   std::size_t n = l.dimensions_.size() * sizeof(dimension) + (l.ranks_.size() + l.axes_.size()) * sizeof(int);
+  n += (l.allocated_.size() + l.before_.size() + l.after_.size()) * sizeof(count_t);
   for (const dimension& d : l.dimensions_) n += d.bounds.size() * sizeof(count_t);
   return n;
 }

@@ -27,6 +27,8 @@ struct layout_call {
   /// Copies the layouts and options. Throws on all ranks if the arguments of one are wrong, or ranks differ.
   /// Collective; in a stage.
   agreed agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
+  /// Bytes of the copies, outside this object.
+  [[nodiscard]] std::size_t copies() const noexcept;
   /// Throws budget_exceeded on all ranks where so many bytes are needed and fewer are allowed.
   static void need(std::size_t needed, std::size_t allowed);
   static redistribute_options choices(const layout_options& o);

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "base/sizes.hpp"
-#include "layouts/arguments.hpp"
 
 namespace taquin::detail {
 
@@ -31,15 +30,17 @@ void bring_behind(std::span<T> list, std::size_t from, std::size_t to) {
 axis_permutation::axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element,
                                    std::size_t room)
     : element_(element) {
-  std::vector<int> now(order.size());
+  std::array<int, most_dimensions> axis{};
+  std::array<count_t, most_dimensions> extent{};
+  const auto now = std::span(axis).first(order.size());
+  const auto extents = std::span(extent).first(order.size());
   std::iota(now.begin(), now.end(), 0);
-  std::vector<count_t> extents(most.begin(), most.end());
+  std::ranges::copy(most, extents.begin());
   for (std::size_t k = order.size(); k-- > 0;) {
     const auto at = static_cast<std::size_t>(std::ranges::find(now, order[k]) - now.begin());
     if (at == k) continue;
-    const std::span all(extents);
-    const std::size_t inner = product(all.subspan(k + 1)) * element;
-    const std::size_t matrix = product(all.subspan(at, k + 1 - at));
+    const std::size_t inner = product(extents.subspan(k + 1)) * element;
+    const std::size_t matrix = product(extents.subspan(at, k + 1 - at));
     step s{.from = at, .to = k, .large = inner >= large_element, .how = {}, .bytes = alignment};
     if (s.large) {
       s.bytes += (matrix + 63) / 64 * sizeof(std::uint64_t);
@@ -47,15 +48,15 @@ axis_permutation::axis_permutation(std::span<const int> order, std::span<const c
       s.how = transposition::plan(matrix * inner, inner, room - std::min(room, alignment));
       s.bytes += s.how.footprint(matrix * inner);
     }
-    steps_.push_back(s);
-    bring_behind(std::span(now), at, k);
-    bring_behind(std::span(extents), at, k);
+    all_[count_++] = s;
+    bring_behind(now, at, k);
+    bring_behind(extents, at, k);
   }
 }
 
 std::size_t axis_permutation::bytes() const noexcept {
   std::size_t most = 0;
-  for (const step& s : steps_) most = std::max(most, s.bytes);
+  for (const step& s : steps()) most = std::max(most, s.bytes);
   return most;
 }
 
@@ -63,7 +64,7 @@ void axis_permutation::run(std::byte* data, std::span<const count_t> extents, st
   std::array<count_t, most_dimensions> now{};
   const auto all = std::span(now).first(extents.size());
   std::ranges::copy(extents, now.begin());
-  for (const step& s : steps_) {
+  for (const step& s : steps()) {
     const std::size_t matrices = product(all.first(s.from));
     const std::size_t rows = as_size(now[s.from]);
     const std::size_t columns = product(all.subspan(s.from + 1, s.to - s.from));

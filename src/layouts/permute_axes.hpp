@@ -1,11 +1,12 @@
 // The axes of a rank's array in another order, in place.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory_resource>
 #include <span>
-#include <vector>
 
+#include "layouts/arguments.hpp"
 #include "layouts/transpose.hpp"
 #include "taquin/types.hpp"
 
@@ -26,13 +27,16 @@ class axis_permutation {
 
  private:
   struct step {
-    std::size_t from;  // the axis, among those of the step before
-    std::size_t to;    // its place
-    bool large;        // elements
-    transposition how;
-    std::size_t bytes;  // of scratch memory
+    std::size_t from = 0;  // the axis, among those of the step before
+    std::size_t to = 0;    // its place
+    bool large = false;    // elements
+    transposition how{};
+    std::size_t bytes = 0;  // of scratch memory
   };
-  std::vector<step> steps_;
+  [[nodiscard]] std::span<const step> steps() const noexcept { return std::span(all_).first(count_); }
+
+  std::array<step, most_dimensions> all_{};
+  std::size_t count_ = 0;
   std::size_t element_;
 };
 

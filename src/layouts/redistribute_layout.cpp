@@ -10,6 +10,7 @@
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
 #include "layouts/layout_call.hpp"
+#include "layouts/mover.hpp"
 #include "layouts/shape.hpp"
 #include "layouts/transfer.hpp"
 #include "redistribute/choices.hpp"
@@ -39,6 +40,7 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   proposal p;
   p.algorithm = running.algorithm;
   p.memory = o.memory;
+  p.max_rank_bytes = x.held;
   fingerprint all;
   all.add(choices_of(choices(o)));
   p.choices = all.value();
@@ -69,6 +71,12 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   return p;
 }
 
+std::size_t layout_call::copies() const noexcept {
+  const std::size_t numbers = options.from_begin.size() + options.to_begin.size() + options.extents.size();
+  return layout_access::bytes(from) + layout_access::bytes(to) + options.axes.size() * sizeof(int) +
+         numbers * sizeof(count_t);
+}
+
 void layout_call::need(std::size_t needed, std::size_t allowed) {
   if (needed > allowed)
     throw on_all_ranks(budget_exceeded(
@@ -88,27 +96,46 @@ redistribute_options layout_call::choices(const layout_options& o) {
 
 }  // namespace detail
 
-struct layout_redistribution::state final : layout_call {
-  state(const layout_arguments&, const layout_options& o) : layout_call(o) {}
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-  ~state() { running.forget(); }
+namespace {
+
+class two_array_mover final : public layout_mover, private layout_call {
+ public:
+  two_array_mover(const layout_arguments&, const layout_options& o) : layout_call(o) {}
+  ~two_array_mover() override { running.forget(); }
 
   void begin(const layout_arguments& x, const layout_options& o, bool lacks_memory) {
     enter(x, o, lacks_memory, [&](const element& e, const agreed& all) { prepare(as_size(e.size), x.part, all); });
     set_data(x.from_array, x.to_array);
   }
 
+  void set_data(const void* from_array, void* to_array) override {
+    auto* const read = static_cast<std::byte*>(const_cast<void*>(from_array));  // only read
+    transfer->set_arrays(here->at(read), there->at(static_cast<std::byte*>(to_array)));
+  }
+
+  void start() override {
+    running.check_idle("the redistribution");
+    running.start([&]() -> operation& { return *transfer; }, by_thread(choices(options)));
+    pending = true;
+  }
+  bool test() override { return !pending || (running.test() && ended()); }
+  void wait() override {
+    if (!pending) return;
+    running.wait();
+    ended();
+  }
+  [[nodiscard]] std::size_t peak() const noexcept override { return budget.peak(); }
+
+ private:
   // Allocates everything, the same on all ranks but for their places.
   void prepare(std::size_t size, const written_part& part, const agreed& all) {
     const std::size_t n = from.dimensions().size();
-    const std::size_t copies = layout_access::bytes(from) + layout_access::bytes(to);
-    const std::size_t held = copies + layout_shape::bytes(n) + 2 * local_side::bytes(n);
+    const std::size_t held = copies() + layout_shape::bytes(n) + 2 * local_side::bytes(n);
     const transfer_sizes sizes =
         transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
     need(held + sizes.bytes(n, size), all.memory);
     const int tag = tags.take(*running.comm());
-    budget.charge(copies);
+    budget.charge(copies());
     shape.emplace(from, to, options, &budget);
     const int rank = running.comm()->rank();
     shape->set_from(here.emplace(n, &budget), rank, static_cast<count_t>(size));
@@ -116,22 +143,6 @@ struct layout_redistribution::state final : layout_call {
     transfer.emplace(*shape, sizes, size, part, *running.comm(), tag, &budget);
   }
 
-  void set_data(const void* from_array, void* to_array) noexcept {
-    auto* const read = static_cast<std::byte*>(const_cast<void*>(from_array));  // only read
-    transfer->set_arrays(here->at(read), there->at(static_cast<std::byte*>(to_array)));
-  }
-
-  void start() {
-    running.check_idle("the redistribution");
-    running.start([&]() -> operation& { return *transfer; }, by_thread(choices(options)));
-    pending = true;
-  }
-  bool test() { return !pending || (running.test() && ended()); }
-  void wait() {
-    if (!pending) return;
-    running.wait();
-    ended();
-  }
   bool ended() {
     pending = false;
     running.account([&](statistics& s) { transfer->account(s); }, budget.peak());
@@ -146,34 +157,40 @@ struct layout_redistribution::state final : layout_call {
   bool pending = false;
 };
 
-layout_redistribution layout_access::make(const layout_arguments& x, const layout_options& o) {
-  check_communicator(x.comm, "redistribution");
-  layout_redistribution r;
-  r.state_ = begin_together<layout_redistribution::state>(x, o);
-  return r;
-}
+}  // namespace
 
-layout_redistribution::layout_redistribution() noexcept = default;
+layout_redistribution::layout_redistribution(const layout_arguments& x, const layout_options& o) {
+  check_communicator(x.comm, "redistribution");
+  mover_ = x.in_one_array ? layout_access::mover_in_one_array(x, o) : begin_together<two_array_mover>(x, o);
+}
 layout_redistribution::layout_redistribution(const void* from_array, const layout& from, void* to_array,
                                              const layout& to, MPI_Datatype type, MPI_Comm comm,
                                              const layout_options& o)
     : layout_redistribution(layout_access::make(
           {.from_array = from_array, .from = &from, .to_array = to_array, .to = &to, .type = type, .comm = comm}, o)) {}
+layout_redistribution::layout_redistribution(void* data, const layout& from, const layout& to, MPI_Datatype type,
+                                             MPI_Comm comm, const layout_options& o)
+    : layout_redistribution(layout_access::make({.from_array = data,
+                                                 .from = &from,
+                                                 .to_array = data,
+                                                 .to = &to,
+                                                 .type = type,
+                                                 .comm = comm,
+                                                 .in_one_array = true},
+                                                o)) {}
 layout_redistribution::layout_redistribution(layout_redistribution&&) noexcept = default;
 layout_redistribution& layout_redistribution::operator=(layout_redistribution&&) noexcept = default;
 layout_redistribution::~layout_redistribution() = default;
 
-void layout_redistribution::start() { state_->start(); }
-bool layout_redistribution::test() { return state_->test(); }
-void layout_redistribution::wait() { state_->wait(); }
+void layout_redistribution::start() { mover_->start(); }
+bool layout_redistribution::test() { return mover_->test(); }
+void layout_redistribution::wait() { mover_->wait(); }
 void layout_redistribution::operator()() {
-  state_->start();
-  state_->wait();
+  mover_->start();
+  mover_->wait();
 }
-void layout_redistribution::set_data(const void* from_array, void* to_array) noexcept {
-  state_->set_data(from_array, to_array);
-}
-std::size_t layout_redistribution::peak_memory() const noexcept { return state_->budget.peak(); }
+void layout_redistribution::set_data(const void* from_array, void* to_array) { mover_->set_data(from_array, to_array); }
+std::size_t layout_redistribution::peak_memory() const noexcept { return mover_->peak(); }
 
 void redistribute(const void* from_array, const layout& from, void* to_array, const layout& to, MPI_Datatype type,
                   MPI_Comm comm, const layout_options& o) {

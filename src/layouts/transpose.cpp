@@ -123,16 +123,17 @@ transposition transposition::plan(std::size_t bytes, std::size_t element, std::s
   constexpr std::size_t usual = 4096;
   const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(bytes) / usual));
   transposition least{.buffer = bytes};
-  for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::size_t{16}, std::size_t{4}}) {
-    for (const std::size_t page : {usual, std::size_t{1024}, 4 * usual, 16 * usual}) {
-      // A group is at most 1/groups of the matrix and one column more; small matrices are transposed in one piece.
-      transposition t{groups, page,
-                      std::min(bytes, std::max<std::size_t>(bytes / groups + bytes / groups / 4, 64 * element))};
-      for (; t.footprint(bytes) > memory && t.buffer / 2 >= 4 * element; t.buffer /= 2) continue;
-      if (t.footprint(bytes) <= memory) return t;
-      if (t.footprint(bytes) < least.footprint(bytes)) least = t;
-    }
-  }
+  // A group is at most 1/groups of the matrix and one column more; small matrices fit the buffer. Groups that
+  // are split again take as much time once more, so that smaller pages come first.
+  for (const bool split : {false, true})
+    for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::size_t{16}, std::size_t{4}})
+      for (const std::size_t page : {usual, std::size_t{1024}, 4 * usual, 16 * usual}) {
+        transposition t{groups, page,
+                        std::min(bytes, std::max<std::size_t>(bytes / groups + bytes / groups / 4, 64 * element))};
+        for (; split && t.footprint(bytes) > memory && t.buffer / 2 >= 4 * element; t.buffer /= 2) continue;
+        if (t.footprint(bytes) <= memory) return t;
+        if (t.footprint(bytes) < least.footprint(bytes)) least = t;
+      }
   return least;
 }
 

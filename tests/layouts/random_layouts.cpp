@@ -128,6 +128,22 @@ void check_in_one_array(layout_case c, std::uint32_t seed) {
   for (const std::size_t more : {std::size_t{0}, std::size_t{100}, std::size_t{5000}, std::size_t{1} << 20U}) {
     move(least + more);
     if (testing::Test::HasFatalFailure()) break;
+    // Prepared once, nonblocking, and run again.
+    layout_options o = c.options;
+    o.memory = least + more;
+    layout_redistribution plan(data.data(), c.from.made, c.to.made, type, MPI_COMM_WORLD, o);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      std::ranges::copy(from, data.begin());
+      plan.start();
+      EXPECT_THROW(plan.start(), usage_error);
+      while (!plan.test()) continue;
+      for (std::size_t k = 0; k < want.size(); ++k)
+        if (belongs[k]) {
+          ASSERT_EQ(data[k], want[k]) << "seed " << seed << ", memory " << o.memory << ", repeat " << repeat;
+        }
+    }
+    EXPECT_LE(plan.peak_memory(), o.memory);
+    EXPECT_THROW(plan.set_data(nullptr, nullptr), usage_error);
   }
   MPI_Type_free(&type);
 }
@@ -164,6 +180,59 @@ TEST(layouts, large_arrays_move_in_one_array) {
       c.to = test::some_layout(pick, there, ranks);
       check_in_one_array(c, seed);
     }
+}
+
+// Page by page: with memory for that, of runs that are whole pages and others, cut in every way.
+TEST(layouts, arrays_of_many_pages_move_in_one_array) {
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  const auto cut = [&](std::string_view how, count_t n) {
+    if (how == "whole") return dimension::whole(n);
+    if (how == "even") return dimension::even(n, ranks);
+    return dimension::block_cyclic(n, ranks, how == "blocks" ? 7 : 1, ranks - 1);
+  };
+  const auto side = static_cast<count_t>(8 * ranks);
+  for (const count_t more : {0, 1})
+    for (const bool transposed : {false, true})
+      for (const std::string_view how : {"even", "blocks", "cyclic"}) {
+        const std::vector<count_t> extents{side, side + more, 128};
+        const layout from({cut("even", side), cut("whole", side + more), cut("whole", 128)});
+        const std::vector<int> axes = transposed ? std::vector<int>{2, 1, 0} : std::vector<int>{0, 1, 2};
+        std::vector<dimension> there(3);
+        for (std::size_t d = 0; d < 3; ++d)
+          there[static_cast<std::size_t>(axes[d])] = cut(d == 1 ? how : "whole", extents[d]);
+        const layout to(there);
+        const int rank = test::rank_in(MPI_COMM_WORLD);
+        std::vector<std::uint64_t> data(static_cast<std::size_t>(std::max(from.local_size(rank), to.local_size(rank))) +
+                                        1);
+        const auto each = [&](const layout& l, bool at_target, auto f) {
+          for (count_t i = 0; i < side; ++i)
+            for (count_t j = 0; j < side + more; ++j)
+              for (count_t k = 0; k < 128; ++k) {
+                count_t index[3] = {i, j, k};
+                if (at_target) {
+                  const count_t source[3] = {i, j, k};
+                  for (std::size_t d = 0; d < 3; ++d) index[static_cast<std::size_t>(axes[d])] = source[d];
+                }
+                if (const auto p = l.find(index); p.rank == rank)
+                  f(data[static_cast<std::size_t>(p.offset)], static_cast<std::uint64_t>((i * 1000 + j) * 1000 + k));
+              }
+        };
+        statistics s;
+        layout_options o;
+        o.memory = std::size_t{16} << 20U;
+        o.stats = &s;
+        o.axes = axes;
+        layout_redistribution move(data.data(), from, to, MPI_UINT64_T, MPI_COMM_WORLD, o);
+        for (int repeat = 0; repeat < 2; ++repeat) {
+          each(from, false, [](std::uint64_t& at, std::uint64_t v) { at = v; });
+          move();
+          std::size_t wrong = 0;
+          each(to, true, [&](const std::uint64_t& at, std::uint64_t v) { wrong += at != v ? 1 : 0; });
+          ASSERT_EQ(wrong, 0U) << how << ' ' << more << ' ' << transposed << ' ' << repeat;
+        }
+        EXPECT_LE(s.peak_memory, o.memory);
+        EXPECT_LE(s.peak_memory, data.size() * sizeof(std::uint64_t)) << "the limit is not a reason to take it";
+      }
 }
 
 // A call that is refused leaves the array as it was.

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 
 def modules():
-    for name in ("_blocks", "_errors", "_exchange", "_failure", "_options", "_plan", "_redistribution", "_sparse", "_statistics"):
+    for name in ("_blocks", "_errors", "_exchange", "_failure", "_layout", "_options", "_plan", "_redistribution", "_sparse", "_statistics"):
         yield importlib.import_module(f"taquin.{name}")
 
 

@@ -279,7 +279,7 @@ def test_bad_distributions_are_refused_on_every_rank(comm):
     for call, match in calls:
         everywhere(comm, call, match)
     if p > 1:  # each rank's arguments are right for themselves
-        everywhere(comm, lambda bad: taquin.redistribute_nd(block, rows, rows if bad else columns, comm), "same distributions")
+        everywhere(comm, lambda bad: taquin.redistribute_nd(block, rows, rows if bad else columns, comm), "disagree on the layouts")
         everywhere(comm, lambda bad: taquin.transpose(np.zeros((5 if bad else 1, 3)), comm), "not in blocks")
         everywhere(comm, lambda bad: taquin.redistribute_nd(block.astype("i2") if bad else block, rows, columns, comm), "gives int16")
     assert (block == r).all()

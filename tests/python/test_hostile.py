@@ -113,7 +113,7 @@ def blocks(comm, what, rng, n):
     block = np.full((n, p), comm.rank)
     taquin.redistribute_nd({"object": Raises(), "less": block[1:]}.get(what, block), by_row,
                            {"form": 3, "rank": taquin.Blocks(shape, (1, p + 1))}.get(what, by_column), comm,
-                           algorithm=Raises() if what == "option" else rng.choice(["auto", "slots"]))
+                           algorithm=Raises() if what == "option" else rng.choice(["auto", "layouts"]))
 
 
 FORMS = {

@@ -62,8 +62,25 @@ def transpose(comm):
     return lambda: taquin.transpose(rows, comm)
 
 
+def columns_of(comm):
+    cut, whole = taquin.Dimension.cyclic(2 * comm.size + 1, comm.size), taquin.Dimension.whole(3)
+    return taquin.Layout([cut, whole]), taquin.Layout([taquin.Dimension.whole(2 * comm.size + 1), whole], ranks=[0])
+
+
+def redistribute_layout(comm):
+    source, target = columns_of(comm)
+    array = np.zeros(max(source.local_size(comm.rank), target.local_size(comm.rank)))
+    return lambda: taquin.redistribute_layout(array, source, target, comm)
+
+
+def redistribute_layout_to_another_array(comm):
+    source, target = columns_of(comm)
+    array, out = np.zeros(source.local_size(comm.rank)), np.zeros(target.local_size(comm.rank))
+    return lambda: taquin.redistribute_layout(array, source, target, comm, out=out, axes=(0, 1))
+
+
 FORMS = [alltoall, alltoallv, alltoallv_in_place, plan, migrate, sparse_exchange, sparse_exchange_arrays,
-         redistribute_nd, transpose]
+         redistribute_nd, transpose, redistribute_layout, redistribute_layout_to_another_array]
 
 
 def failing_from(n, last, call):

@@ -195,7 +195,7 @@ def test_cuts_that_do_not_fit_are_told(comm):
         taquin.Blocks((6, 4), (3, 1), ((4, 2), None))
     if comm.size > 1:  # ranks that cut otherwise
         blocks = taquin.Blocks((6, 4), (comm.size, 1), ((comm.rank > 0,) * (comm.size - 1), None))
-        with pytest.raises(taquin.UsageError, match="do not give the same distributions"):
+        with pytest.raises(taquin.UsageError, match="disagree on the layouts"):
             taquin.redistribute_nd(np.zeros(blocks.local_shape(comm.rank)), blocks, blocks, comm)
 
 

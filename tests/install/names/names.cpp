@@ -189,6 +189,10 @@ void lay_arrays_everything() {
   first.set_data(from.data(), again.data());
   first();
   expect(again == to && first.peak_memory() > 0, "layout_redistribution");
+  std::vector<int> alone = from;
+  alone.resize(std::max(from.size(), to.size()));
+  layout_redistribution(alone.data(), rows, columns, MPI_INT, MPI_COMM_WORLD)();
+  expect(std::equal(to.begin(), to.end(), alone.begin()), "layout_redistribution in one array");
   redistribute(from.data(), rows, again.data(), columns, MPI_INT, MPI_COMM_WORLD);
   redistribute(std::span<const int>(from), rows, std::span<int>(again), columns, MPI_COMM_WORLD);
   std::vector<int> single = from;

@@ -6,7 +6,7 @@ library=$1
 shift
 nm -u "$@" | awk '$1 == "U" { print $2 }' | c++filt | LC_ALL=C sort -u >used.txt
 nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | c++filt | LC_ALL=C sort -u |
-  grep -v -e 'taquin::detail::' -e 'taquin::layout_redistribution::layout_redistribution()$' -e 'taquin::redistribution::state' -e 'redistribute_options const&, char const\*)$' >shown.txt
+  grep -v -e 'taquin::detail::' -e 'taquin::redistribution::state' -e 'redistribute_options const&, char const\*)$' >shown.txt
 unused=$(grep -vxF -f used.txt shown.txt) || true
 [ -z "$unused" ] || {
   echo "names.cpp and names.c do not use:"

@@ -1,0 +1,139 @@
+#include "layouts.hpp"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "call/elements.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "layouts/access.hpp"
+#include "layouts/arguments.hpp"
+#include "options.hpp"
+#include "pages.hpp"
+#include "taquin/layout.hpp"
+
+namespace py = pybind11;
+
+namespace taquin::python {
+
+namespace {
+
+using counts = std::vector<count_t>;
+/// Extent, processes, block, first process, where given blocks begin.
+using given_dimension = std::tuple<count_t, int, count_t, int, counts>;
+/// Dimensions, stored in C order, grid in C order, ranks, order of storage, allocated, halo before and after.
+using given_layout =
+    std::tuple<std::vector<given_dimension>, bool, bool, std::vector<int>, std::vector<int>, counts, counts, counts>;
+
+storage_order order_of(bool c) { return c ? storage_order::c : storage_order::fortran; }
+
+layout layout_of(const given_layout& given) {
+  const auto& [dimensions, c, grid_c, ranks, stored, allocated, before, after] = given;
+  std::vector<dimension> all;
+  for (const auto& [extent, processes, block, first, bounds] : dimensions)
+    all.push_back({extent, processes, block, first, bounds});
+  layout l(std::move(all), order_of(c), order_of(grid_c));
+  return l.on_ranks(ranks).stored(stored).allocated(allocated).halo(before, after);
+}
+
+/// The extents that a rank owns, and the elements that its array needs.
+std::pair<counts, count_t> local_part(const given_layout& given, int rank) {
+  const layout l = layout_of(given);
+  return {l.local_extents(rank), l.local_size(rank)};
+}
+
+/// The rank of an element, and its place there.
+std::pair<int, count_t> find(const given_layout& given, const counts& index) {
+  const layout::place p = layout_of(given).find(index);
+  return {p.rank, p.offset};
+}
+
+std::string invalid(const given_layout& given) { return layout_of(given).invalid_on(std::numeric_limits<int>::max()); }
+
+// Elements of so many bytes.
+class element_type {
+ public:
+  explicit element_type(int bytes) {
+    if (PMPI_Type_contiguous(bytes, MPI_BYTE, &type_) != MPI_SUCCESS) type_ = MPI_DATATYPE_NULL;
+  }
+  element_type(const element_type&) = delete;
+  element_type& operator=(const element_type&) = delete;
+  ~element_type() {
+    if (type_ != MPI_DATATYPE_NULL) PMPI_Type_free(&type_);
+  }
+  [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// The moved part: dimension by dimension of the source, where it goes, and the part.
+using given_part = std::tuple<std::vector<int>, counts, counts, counts>;
+
+/// The address and bytes of the old memory, the address of the new, pages that move there; items that it has room for.
+using given_array = std::tuple<std::uintptr_t, std::size_t, std::uintptr_t, py::object, std::size_t>;
+
+/// A redistribution, once: its statistics, where they are `counted`. Without `out` in one array. `held`: bytes of
+/// scratch memory that this rank has already.
+py::object redistribute_layout(const given_layout& from, const given_layout& to, const given_part& part, int item,
+                               std::size_t held, const py::object& comm, const py::dict& keywords,
+                               const given_array& array, const std::optional<given_array>& out, bool counted) {
+  choices c;
+  read(c, keywords);
+  layout_options o = c.for_layouts();
+  std::tie(o.axes, o.from_begin, o.to_begin, o.extents) = part;
+  const layout source = layout_of(from);
+  const layout target = layout_of(to);
+  const element_type type(item);
+  const auto& [old, used, address, into, items] = array;
+  const storage data(old, used, address, into);
+  detail::layout_arguments x{.from_array = data.now,
+                             .from_size = items,
+                             .from = &source,
+                             .to_array = data.now,
+                             .to_size = items,
+                             .to = &target,
+                             .type = type.get(),
+                             .comm = comm_of(comm),
+                             .invalid_text = c.invalid_text_or_null(),
+                             .in_one_array = !out,
+                             .held = held};
+  if (out) {
+    x.to_array = storage(0, 0, std::get<2>(*out), py::none()).now;
+    x.to_size = std::get<4>(*out);
+  }
+  {
+    const py::gil_scoped_release released;
+    call_guard::await({});
+    const detail::known_elements known(c.elements);
+    layout_redistribution move = detail::layout_access::make(x, o);
+    (void)data.take();
+    move();
+  }
+  return counted ? to_python(c.stats) : py::object(py::none());
+}
+
+}  // namespace
+
+void refuse_layouts(MPI_Comm comm, const char* text) {
+  detail::layout_arguments x{.comm = comm, .invalid_text = text, .in_one_array = true};
+  (void)detail::layout_access::make(x, {});
+}
+
+void register_layouts(py::module_& m) {
+  m.def("local_part", &local_part, py::arg("layout"), py::arg("rank"),
+        "The extents that a rank owns, and the elements that its array needs.");
+  m.def("find", &find, py::arg("layout"), py::arg("index"), "The rank of an element, and its place there.");
+  m.def("invalid_layout", &invalid, py::arg("layout"), "The reason why a layout is invalid; empty: it is valid.");
+  m.def("redistribute_layout", &redistribute_layout, py::arg("source"), py::arg("target"), py::arg("part"),
+        py::arg("item_bytes"), py::arg("held"), py::arg("comm"), py::arg("keywords"), py::arg("array"), py::arg("out"),
+        py::arg("counted"), "Redistributes an array.");
+}
+
+}  // namespace taquin::python

@@ -1,0 +1,81 @@
+#include "layouts/grouped_exchange.hpp"
+
+#include <algorithm>
+
+#include "algorithms/in_place/in_place_operation.hpp"
+#include "taquin/exchange.hpp"
+
+namespace taquin::detail {
+
+namespace {
+
+constexpr std::size_t alignment = 128;  // of what a grouping allocates
+
+std::size_t least_of_exchange(std::size_t ranks) {
+  return in_place_operation::least(shape_of_bytes(ranks, true)) + plan_slack;
+}
+
+// The bytes of this rank's runs, and where they begin in its array, position by position of the other grid.
+void count(const owner_runs& runs, const layout& theirs, numbers_of_ranks& n) {
+  runs.forward([&](std::size_t position, std::size_t bytes) {
+    n.counts[as_size(layout_access::rank_at(theirs, position))] += static_cast<count_t>(bytes);
+  });
+  count_t at = 0;
+  for (std::size_t position = 0; position < as_size(theirs.processes()); ++position) {
+    const auto rank = as_size(layout_access::rank_at(theirs, position));
+    n.first[rank] = at;
+    at += n.counts[rank];
+  }
+}
+
+}  // namespace
+
+std::size_t grouped_sizes::left_of(std::size_t room, std::size_t ranks) {
+  return room - std::min(room, least_of_exchange(ranks) + 2 * numbers_of_ranks::bytes(ranks));
+}
+
+grouped_sizes grouped_sizes::within(std::size_t room, std::size_t streams, std::size_t most, std::size_t ranks,
+                                    std::size_t scratch) {
+  grouped_sizes s{.streams = streams, .exchange = least_of_exchange(ranks)};
+  // The exchange has a half of what is left.
+  s.page = grouping::page_for(streams, most, left_of(room, ranks) / 2);
+  s.scratch = std::max(grouping::bytes(streams, s.page, most) + alignment, scratch);
+  if (s.bytes(ranks) < room) s.exchange += std::min(room - s.bytes(ranks), most / 4);
+  return s;
+}
+
+std::size_t grouped_sizes::bytes(std::size_t ranks) const noexcept {
+  return scratch + 2 * numbers_of_ranks::bytes(ranks) + exchange;
+}
+
+void grouped_exchange::join(std::byte* data, call&, MPI_Comm comm) {
+  count(move_.leaving, move_.to, out_);
+  count(move_.coming, move_.from, in_);
+  const auto view = [](const std::pmr::vector<count_t>& list) { return count_view(list.data()); };
+  plan_.emplace(exchange::alltoallv_in_place(data, view(out_.counts), view(out_.first), view(in_.counts),
+                                             view(in_.first), MPI_BYTE, comm),
+                move_.inner("in_place", sizes_.exchange, moved_));
+}
+
+template <class F>
+void grouped_exchange::with_groups(std::size_t streams, F f) const {
+  std::pmr::monotonic_buffer_resource memory(scratch_.data(), scratch_.size(), std::pmr::null_memory_resource());
+  grouping g(streams, sizes_.page, move_.most, &memory);
+  f(g);
+}
+
+void grouped_exchange::start(std::byte* data) {
+  moved_ = {};
+  with_groups(as_size(move_.to.processes()),
+              [&](grouping& g) { g.group(data, [&](auto f) { move_.leaving.forward(f); }); });
+  plan_->start();
+}
+
+void grouped_exchange::finish(std::byte* data) {
+  with_groups(as_size(move_.from.processes()), [&](grouping& g) {
+    g.scatter(
+        data, [&](auto f) { move_.coming.forward(f); }, [&](auto f) { move_.coming.backward(f); });
+  });
+}
+
+}  // namespace taquin::detail
