@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "algorithms/sparse/algorithm.hpp"
-#include "algorithms/sparse/choice.hpp"
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_json.hpp"
@@ -200,17 +199,6 @@ std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std
   return predicted;
 }
 
-namespace {
-
-// The agreed properties of ranks that use messages, when they choose.
-detail::sparse_shape shape_of(const detail::sparse_pattern& x, std::size_t memory) {
-  detail::sparse_shape s{.ranks = x.ranks(), .in_flight = x.in_flight, .memory = memory};
-  for (const auto& mine : x.blocks) s.blocks = std::max<std::uint64_t>(s.blocks, mine.size());
-  return s;
-}
-
-}  // namespace
-
 std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks, std::size_t memory,
                                              const machine_model& model, int cores) {
   sparse_offline given = a;
@@ -218,8 +206,6 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
   const auto x = pattern_of(given, ranks);
   machine_model m = model;
   if (cores > 0) detail::share_cores(m, std::min(given.per_node, ranks), cores);
-  const auto s = shape_of(x, memory);
-  const auto [first, second] = detail::best_sparse(s);
   std::vector<sparse_candidate> all;
   bool chosen = false;
   for (const auto* one : detail::sparse_algorithms()) {
@@ -234,18 +220,15 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
     if (c.serves) {
       if (const auto p = predict({.name = one->name, .algorithm = one}, x, m)) c.time = p->time;
     }
-    if (c.serves && one->find == nullptr) {  // tried before ranks agree
-      c.chosen = !std::exchange(chosen, true);
-      if (c.chosen) c.why = "chosen: it serves " + std::string(one->needs);
-    } else if (c.serves && !one->suits(s)) {
-      c.serves = one == first;
-      c.why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(s.memory)));
+    if (c.serves && one->find != nullptr &&
+        one->memory(ranks, x.in_flight, detail::sparse_algorithm::least_message) > memory) {
+      c.serves = false;
+      c.why = fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(memory)));
     }
-    if (c.serves && !chosen && one == first)
-      c.why = second == nullptr ? "chosen: least estimated time" : "chosen at first: least estimated time";
-    else if (c.serves && !chosen && one == second)
-      c.why = "measured beside it, four calls each; the faster one serves the others";
-    c.chosen = c.chosen || (c.serves && !chosen && one == first);
+    c.chosen = c.serves && !std::exchange(chosen, chosen || c.serves);
+    if (c.chosen)
+      c.why =
+          "chosen: " + (one->needs.empty() ? std::string("it serves all") : fmt::format("it serves {}", one->needs));
     all.push_back(std::move(c));
   }
   for (const auto& w : sparse_ways()) {

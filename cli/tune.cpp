@@ -11,7 +11,6 @@
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/rules.hpp"
-#include "cli/tune_sparse.hpp"
 #include "cli/tune_traffic.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
@@ -162,7 +161,7 @@ int work(const arguments& a, int rank, int ranks) {
   }
   const auto cells = grid(a);
   const time_limit_of_all limit(a.within);
-  std::string fastest = tune_sparse(ranks, a.repetitions, limit, p, display);
+  std::string fastest;
   int unclear = 0;
   std::size_t i = 0;
   for (; i < cells.size() && !limit.over(); ++i) {

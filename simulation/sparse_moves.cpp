@@ -87,53 +87,13 @@ void end_of_stages(sparse_drawing& d) {
   d.asked_for(most_with_notice);
 }
 
-count_t notice_bytes(const sparse_block& b) {
-  const count_t data = b.bytes <= most_with_notice ? (b.bytes + 7) / 8 * 8 : 0;
-  return static_cast<count_t>(sizeof(notice_head)) + data;
-}
-
-void notices_at_once(sparse_drawing& d) {
-  d.each_block([&](int from, const sparse_block& b) {
-    d.send(from, b.to, notice_bytes(b), b.bytes <= most_with_notice ? block_list{{from, b.to}} : block_list{});
-  });
-  d.own();
-  d.next_when_taken();
-}
-
-template <>
-refusal moves<notify_nbx>(sparse_drawing& d) {
-  d.agree();
-  notices_at_once(d);
-  d.disseminate(1, 2);
-  end_of_stages(d);
-  return std::nullopt;
-}
-
-template <>
-refusal moves<notify_counts>(sparse_drawing& d) {
-  d.agree();
-  d.reduce_counts();
-  notices_at_once(d);
-  end_of_stages(d);
-  return std::nullopt;
-}
-
-refusal routed_moves(sparse_drawing& d, const sparse_algorithm& which) {
-  d.own();
-  d.agree();
-  d.route(which.radix(d.ranks(), d.pattern().in_flight));
-  end_of_stages(d);
-  return std::nullopt;
-}
-
 template <>
 refusal moves<notify_tree>(sparse_drawing& d) {
-  return routed_moves(d, notify_tree);
-}
-
-template <>
-refusal moves<notify_grid>(sparse_drawing& d) {
-  return routed_moves(d, notify_grid);
+  d.own();
+  d.agree();
+  d.route(notify_tree.radix(d.ranks(), d.pattern().in_flight));
+  end_of_stages(d);
+  return std::nullopt;
 }
 
 struct drawn {
@@ -149,9 +109,6 @@ constexpr std::array all_drawn{
 }  // namespace
 
 std::optional<std::string> add_sparse_moves(const sparse_algorithm& a, const sparse_pattern& x, sparse_moves& to) {
-  if (a.most_ranks != nullptr)
-    if (const int most = a.most_ranks({.ranks = x.ranks(), .in_flight = x.in_flight}); most < x.ranks())
-      return fmt::format("it serves at most {} ranks where {} messages may be in flight", most, x.in_flight);
   sparse_drawing d(x, to);
   return std::ranges::find(all_drawn, &a, &drawn::which)->moves(d);
 }

@@ -43,7 +43,7 @@ struct sparse_blocks {
 ///
 /// Scratch memory: 36 bytes for each block for this rank, 16 KiB, and 24 bytes for each block whose header is routed
 /// through this rank; all within `options::memory`, of which the smallest of any rank rules. Messages of a
-/// rank: two for each block, and for headers (r − 1)·⌈log_r p⌉, r at most 8 (notify_tree), or about 2·√p (notify_grid).
+/// rank: two for each block, and for headers ⌈log_r p⌉·(r − 1) with r up to 8 (notify_tree).
 ///
 /// On one node there are no messages: one step in shared memory for the sizes and one for the data, in
 /// sparse_exchange() one for both. It uses 48 bytes for each block, and shared memory for the blocks.

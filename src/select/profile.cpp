@@ -65,14 +65,6 @@ json of(const std::vector<measured_point>& points) {
   return all;
 }
 
-json of(const std::vector<measured_sparse_point>& points) {
-  json all = json::array();
-  for (const auto& m : points)
-    all.push_back(
-        {{"algorithm", m.algorithm}, {"ranks", m.ranks}, {"peers", m.peers}, {"bytes", m.bytes}, {"time", m.time}});
-  return all;
-}
-
 json of(const std::vector<fit_quality>& fits) {
   json all = json::array();
   for (const auto& f : fits)
@@ -206,16 +198,6 @@ measured_point point(const json& j) {
   return m;
 }
 
-measured_sparse_point sparse_point(const json& j) {
-  measured_sparse_point m{.algorithm = j.at("algorithm").get<std::string>(),
-                          .ranks = integer<int>(j, "ranks"),
-                          .peers = integer<std::uint64_t>(j, "peers"),
-                          .bytes = number(j, "bytes", 1e18),
-                          .time = number(j, "time", 1e6)};
-  if (m.time <= 0) throw profile_error("a measured time is 0");
-  return m;
-}
-
 fit_quality fit_of(const json& j) {
   constexpr double most_error = 1e9;
   const int level = integer<int>(j, "level");
@@ -260,8 +242,6 @@ profile parse(const json& j) {
   m.ranks = integer<int>(j, "ranks");
   m.machine = j.at("machine").get<std::string>();
   for (const json& q : j.at("measured")) p.points.push_back(point(q));
-  if (j.contains("sparse"))
-    for (const json& q : j["sparse"]) p.sparse.push_back(sparse_point(q));
   if (j.contains("rules"))
     for (const json& q : j["rules"]) p.rules.push_back(rule_of(q));
   if (j.contains("fit"))
@@ -287,7 +267,6 @@ std::string to_json(const profile& p) {
          {"ranks", m.ranks},
          {"machine", m.machine},
          {"measured", of(p.points)}};
-  if (!p.sparse.empty()) j["sparse"] = of(p.sparse);
   if (!p.rules.empty()) j["rules"] = of(p.rules);
   if (!p.fits.empty()) j["fit"] = of(p.fits);
   if (p.made_on != hardware{}) j["hardware"] = of(p.made_on);

@@ -32,16 +32,7 @@ struct measured_point {
   seconds high = 0;
 };
 
-/// One measured time of one algorithm of a sparse exchange.
-struct measured_sparse_point {
-  std::string algorithm;  ///< of src/algorithms/sparse/sparse.def
-  int ranks = 1;
-  std::uint64_t peers = 0;  ///< blocks of the rank that has most
-  double bytes = 0;         ///< of each
-  seconds time = 0;
-};
-
-/// The algorithm for some calls, whatever the model predicts. Only the given members narrow a rule.
+/// The algorithm for some calls, whatever the model says. Only what is given narrows a rule.
 struct rule {
   std::string algorithm;
   std::optional<exchange::form> kind{};
@@ -73,7 +64,6 @@ struct profile {
   std::vector<rule> rules{};  ///< the first that fits counts
   std::vector<fit_quality> fits{};
   hardware made_on{};  ///< of older profiles unknown
-  std::vector<measured_sparse_point> sparse{};
 };
 
 /// Sets in the model that `on_node` ranks share `cores` cores, and, unless it was measured, the cost of waiting then.

@@ -69,46 +69,11 @@ TEST(run_sparse, wrong_arguments_are_told_once_with_status_2) {
   const std::pair<const char*, const char*> cases[] = {
       {"-a pairwise",
        "unknown sparse algorithm 'pairwise'; known are all, auto, node_step, carried_notices, "
-       "notify_tree, notify_grid, notify_nbx, notify_counts"},
+       "notify_tree"},
       {"--in-place", "without --in-place"},
       {"-w bogus", "unknown workload 'bogus'"},
   };
   expect_refused("run --collective sparse", cases);
-}
-
-// By messages there are several ways. A profile is changed so that another one than before is the fastest.
-TEST(run_sparse, tune_measures_every_way_by_messages_and_auto_takes_the_fastest) {
-  if (std::string_view(TAQUIN_MPIEXEC).find("mpich") != std::string_view::npos)
-    GTEST_SKIP() << "17 ranks that do not yield take minutes";
-  const std::string path = temporary_path("sparse.json");
-  setenv("TAQUIN_SHARED_MEMORY", "0", 1);
-  constexpr int ranks = 17;  // up to 16 nodes of one rank exchange in a step
-  const auto tuned = taquin(ranks, "tune -w ring -b 8 --reps 2 --within 1 -o " + path);
-  EXPECT_EQ(tuned.status, 0) << tuned.err;
-  auto profile = nlohmann::json::parse(std::ifstream(path));
-  std::set<std::string> ways;
-  for (const auto& point : profile["sparse"]) ways.insert(point["algorithm"]);
-  EXPECT_EQ(ways, (std::set<std::string>{"notify_counts", "notify_grid", "notify_nbx", "notify_tree"})) << tuned.out;
-  setenv("TAQUIN_PROFILE", path.c_str(), 1);
-  for (const char* fastest : {"notify_counts", "notify_grid"}) {
-    for (auto& point : profile["sparse"]) point["time"] = point["algorithm"] == fastest ? 1e-9 : 1;
-    std::ofstream(path) << profile;
-    const auto r = taquin(ranks, "run --collective sparse -w sparse:4 -b 8 --per-pair -a auto --reps 2 --json -");
-    EXPECT_EQ(r.status, 0) << r.err;
-    EXPECT_EQ(r.json().back()["algorithm"], fastest);
-  }
-  unsetenv("TAQUIN_PROFILE");
-  unsetenv("TAQUIN_SHARED_MEMORY");
-  std::filesystem::remove(path);
-}
-
-TEST(run_sparse, tune_has_nothing_to_choose_on_a_node) {
-  const std::string path = temporary_path("sparse.json");
-  const auto r = taquin(2, "tune -w ring -b 8 --reps 2 --within 1 -o " + path);
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(occurrences(r.out, "node_step alone"), 1) << r.out;
-  EXPECT_FALSE(nlohmann::json::parse(std::ifstream(path)).contains("sparse"));
-  std::filesystem::remove(path);
 }
 
 }  // namespace

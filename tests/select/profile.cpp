@@ -8,7 +8,6 @@
 #include <sstream>
 #include <string>
 
-#include "select/sparse.hpp"
 
 namespace taquin::detail {
 namespace {
@@ -31,36 +30,6 @@ TEST(profiles, are_the_same_when_written_and_read) {
   EXPECT_EQ(to_json(from_json(text)), text);
   EXPECT_EQ(from_json(text).points[0].predicted, 2e-3);
   EXPECT_NO_THROW(from_json(replaced(text, "\"predicted\"", "\"other\""))) << "older profiles have none";
-}
-
-TEST(profiles, hold_times_of_sparse_exchanges) {
-  profile p;
-  p.sparse.push_back({"notify_grid", 16, 4, 1024, 7.5e-3});
-  const std::string text = to_json(p);
-  const profile read = from_json(text);
-  EXPECT_EQ(to_json(read), text);
-  ASSERT_EQ(read.sparse.size(), 1U);
-  EXPECT_EQ(read.sparse[0].peers, 4U);
-  EXPECT_THROW(from_json(replaced(text, "\"peers\": 4", "\"peers\": -4")), profile_error);
-  EXPECT_THROW(from_json(replaced(text, "0.0075", "0.0")), profile_error);
-  EXPECT_NO_THROW(from_json(replaced(text, "notify_grid", "of_another_version")));
-}
-
-TEST(profiles, tell_the_fastest_way_of_sparse_exchanges) {
-  profile p;
-  const auto of = [&](int ranks, std::uint64_t peers) { return fastest_sparse(p, {ranks, peers, 32}); };
-  EXPECT_EQ(of(16, 4), nullptr);
-  p.sparse = {{"notify_tree", 16, 4, 8, 1e-4}, {"notify_tree", 16, 4, 1024, 4e-4},
-              {"notify_grid", 16, 4, 8, 2e-4}, {"notify_grid", 16, 4, 1024, 1e-4},
-              {"notify_nbx", 16, 4, 8, 1e-6},  {"of_another_version", 16, 4, 8, 1e-7},
-              {"notify_nbx", 64, 4, 8, 1e-6},  {"notify_tree", 64, 4, 8, 1e-4}};
-  ASSERT_NE(of(16, 4), nullptr);
-  EXPECT_EQ(of(16, 4)->name, "notify_grid") << "over both sizes, of those that have both";
-  EXPECT_EQ(of(16, 7), of(16, 4)) << "to an octave";
-  EXPECT_EQ(of(16, 8), nullptr);
-  EXPECT_EQ(of(8, 4), nullptr);
-  ASSERT_NE(of(64, 4), nullptr);
-  EXPECT_EQ(of(64, 4)->name, "notify_tree") << "notify_nbx would have too many messages in flight";
 }
 
 TEST(profiles, know_what_a_line_of_shared_memory_costs) {

@@ -55,18 +55,6 @@ struct finding {
   }
 };
 
-/// The properties of a call that all ranks know before its sources are found.
-struct sparse_shape {
-  int ranks = 1;
-  std::uint64_t blocks = 0;  ///< of the rank that has most
-  std::size_t in_flight = 32;
-  std::size_t memory = unlimited;  ///< bytes, the least of any rank
-};
-
-/// The predicted cost of a message, in nanoseconds: the built-in model's of messages between nodes.
-inline constexpr std::uint64_t sparse_latency = 10000;
-inline constexpr std::uint64_t sparse_overhead = 500;
-
 struct sparse_algorithm {
   /// Bytes of a message of notices: as many as half of the memory allows, between these.
   static constexpr std::size_t least_message = 64;
@@ -80,20 +68,10 @@ struct sparse_algorithm {
   void (*find)(finding& f);
   /// Bytes that it takes of a rank's memory for messages of so many bytes.
   std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
-  /// Its predicted time: the slowest rank's messages and rounds, between nodes.
-  std::uint64_t (*nanoseconds)(const sparse_shape& s) noexcept = nullptr;
-  /// The most ranks that it serves within `in_flight`; null: any number.
-  int (*most_ranks)(const sparse_shape& s) noexcept = nullptr;
-  /// Of an algorithm whose notices pass through other ranks: the radix of their paths (router.hpp).
+  /// Of one whose notices go over other ranks: the radix of their ways (router.hpp).
   int (*radix)(int ranks, std::size_t in_flight) noexcept = nullptr;
   /// Of an algorithm that is tried before ranks agree: the calls that it serves.
   std::string_view needs{};
-
-  /// `auto` may take it.
-  [[nodiscard]] bool suits(const sparse_shape& s) const noexcept {
-    return find != nullptr && (most_ranks == nullptr || most_ranks(s) >= s.ranks) &&
-           memory(s.ranks, s.in_flight, least_message) <= s.memory / 2;
-  }
 };
 #define TAQUIN_SPARSE(NAME) extern const sparse_algorithm NAME;
 #include "algorithms/sparse/sparse.def"

@@ -177,8 +177,6 @@ const sparse_algorithm between_nodes_way{
     .rounds = "1, and 2 for large data",
     .find = nullptr,
     .memory = nullptr,
-    .nanoseconds = nullptr,
-    .most_ranks = nullptr,
     .needs = "ranks of several nodes that share memory, with few blocks from one rank to another"};
 
 }  // namespace taquin::detail

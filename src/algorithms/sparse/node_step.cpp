@@ -271,8 +271,6 @@ const sparse_algorithm node_step_way{
     .rounds = "1",
     .find = nullptr,
     .memory = nullptr,
-    .nanoseconds = nullptr,
-    .most_ranks = nullptr,
     .needs = "ranks of one node, whose memory has room for their blocks"};
 
 }  // namespace taquin::detail

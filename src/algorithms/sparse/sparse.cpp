@@ -7,12 +7,6 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
   running.algorithm = how.name;
   if (how.find == nullptr)
     throw on_all_ranks(usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION));
-  const sparse_shape shape{comm().size(), 0, in_flight_of(opts), budget->limit()};
-  if (how.most_ranks != nullptr && how.most_ranks(shape) < shape.ranks)
-    throw on_all_ranks(usage_error(
-        fmt::format("{} serves at most {} ranks where {} messages may be in flight (option in_flight), not {}",
-                    how.name, how.most_ranks(shape), shape.in_flight, shape.ranks),
-        MPI_ERR_UNSUPPORTED_OPERATION));
   const std::size_t message = message_of(how);
   at_once_here = all_at_once;
   const std::size_t carried_bytes = all_at_once ? message / 4 : 0;

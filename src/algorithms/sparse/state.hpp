@@ -11,7 +11,6 @@
 #include "algorithms/sparse/algorithm.hpp"
 #include "algorithms/sparse/between_nodes.hpp"
 #include "algorithms/sparse/check.hpp"
-#include "algorithms/sparse/choice.hpp"
 #include "algorithms/sparse/grants.hpp"
 #include "algorithms/sparse/on_node.hpp"
 #include "base/checked.hpp"
@@ -332,8 +331,6 @@ struct sparse_call::state {
   bool at_once_here = false;                 // and its notices arrived in a find
   std::uint64_t most_destinations = 0;       // of a rank; 0: not known
   std::size_t sends = 0;                     // blocks of this rank
-  double begun = PMPI_Wtime();
-  sparse_choices* measures = nullptr;  // this call
   std::uint64_t rounds = 0;
   checked total = 0;
   std::uint64_t messages = 0;

@@ -2,7 +2,6 @@
 
 #include "algorithms/sparse/state.hpp"
 #include "base/copy_bytes.hpp"
-#include "base/environment.hpp"
 #include "datatypes/typed_copy.hpp"
 
 namespace taquin {
@@ -80,13 +79,10 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
   p.algorithm = opts.algorithm;
   choices.add(static_cast<std::uint64_t>(in_flight_of(opts)));
-  sparse_choices& remembered = sparse_choices::of(comm());
   p.max_rank_bytes = x.blocks.destinations.size();
-  p.last_time = remembered.tell();
   p.choices = choices.value();
   // Facts of exchanges that a sparse one does not need.
   (x.at_once ? p.large : p.holes) = true;
-  p.moves = !environment::get().profile.empty();
   agreement_way way = way_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
   if (way.between != nullptr && !p.invalid && may_carry) {
@@ -104,17 +100,11 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
     throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
   budget.emplace(all.memory);
   most_destinations = all.max_rank_bytes;
-  remembered.learn(all.last_time);
   if (carried && all.carried && carried_notices::fit(all, comm().size()))
     return take_carried(*way.between, all, x.at_once);
   carried.reset();
   all_at_once = !all.holes;
-  const bool chosen = opts.algorithm == "auto";
-  const sparse_shape shape{comm().size(), all.max_rank_bytes, in_flight_of(opts), all.memory};
-  const bool asks = chosen && all.moves && remembered.is_new(shape);
-  const sparse_algorithm* const measured = asks ? measured_sparse(comm(), shape) : nullptr;
-  find(x.blocks, chosen ? *remembered.choose(shape, measured) : *find_sparse(opts.algorithm));
-  if (chosen && all_at_once) measures = &remembered;
+  find(x.blocks, *find_sparse(opts.algorithm));
 }
 
 void sparse_call::state::take_carried(internode& step, const agreed& all, bool at_once) {
@@ -158,7 +148,6 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
     }
     make_move_at_once();
     run([&](sparse_grants& g) { invalid_text == nullptr ? g.receive(into) : g.refuse(); });
-    if (measures != nullptr) measures->took(static_cast<std::uint64_t>((PMPI_Wtime() - begun) * 1e9));
   });
   if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
 }
