@@ -32,7 +32,7 @@ struct measured_point {
   seconds high = 0;
 };
 
-/// The algorithm for some calls, whatever the model says. Only what is given narrows a rule.
+/// The algorithm for some calls, whatever the model predicts. Only the given members narrow a rule.
 struct rule {
   std::string algorithm;
   std::optional<exchange::form> kind{};

@@ -68,7 +68,7 @@ struct sparse_algorithm {
   void (*find)(finding& f);
   /// Bytes that it takes of a rank's memory for messages of so many bytes.
   std::size_t (*memory)(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept;
-  /// Of one whose notices go over other ranks: the radix of their ways (router.hpp).
+  /// Of an algorithm whose notices pass through other ranks: the radix of their paths (router.hpp).
   int (*radix)(int ranks, std::size_t in_flight) noexcept = nullptr;
   /// Of an algorithm that is tried before ranks agree: the calls that it serves.
   std::string_view needs{};

@@ -64,13 +64,6 @@ bool same(const sparse_received<std::int64_t>& a, const sparse_received<std::int
   return a.sources == b.sources && a.counts == b.counts && a.data == b.data;
 }
 
-// At most so many messages in flight, or as many as the way needs among these ranks.
-int at_least(int in_flight, const std::string& way) {
-  const auto* a = detail::find_sparse(way);
-  if (way == "auto" || a->most_ranks == nullptr || in_flight == 0) return in_flight;
-  return std::max(in_flight, size_of(MPI_COMM_WORLD) - 1);
-}
-
 // Every way that serves everywhere, and auto.
 std::vector<std::string> ways() {
   std::vector<std::string> names{"auto"};
@@ -88,7 +81,7 @@ TEST(sparse, brings_what_the_oracle_says_call_after_call) {
     statistics stats;
     const options o{.algorithm = name,
                     .memory = seed % 7 < 4 ? unlimited : std::size_t{20000},
-                    .in_flight = at_least(static_cast<int>(seed / 2 % 4), name),
+                    .in_flight = static_cast<int>(seed / 2 % 4),
                     .timeout = seed % 11 < 2 ? 90.0F : 0.0F,
                     .stats = &stats};
     const auto got = sparse_exchange(mine.to, mine.counts, mine.data, MPI_COMM_WORLD, o);
@@ -335,8 +328,8 @@ TEST(sparse, works_from_the_memory_that_it_asks_for) {
     for (int tries = 0;; ++tries) {
       ASSERT_LT(tries, 20);
       try {
-        const auto got = sparse_exchange(to, counts, data, MPI_COMM_WORLD,
-                                         {.algorithm = name, .memory = memory, .in_flight = at_least(4, name)});
+        const auto got =
+            sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = name, .memory = memory, .in_flight = 4});
         EXPECT_EQ(got.data.size(), static_cast<std::size_t>(100 + (me == 0 ? 100 * size_of(MPI_COMM_WORLD) : 0)));
         break;
       } catch (const budget_exceeded& e) {
