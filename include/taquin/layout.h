@@ -73,6 +73,10 @@ typedef struct TAQUIN_Layout_plan_state *TAQUIN_Layout_plan;
 /* Prepares TAQUIN_Redistribute_layout, without moving data. Collective. */
 int TAQUIN_Redistribute_layout_init(const void *from_array, TAQUIN_Layout from, void *to_array, TAQUIN_Layout to,
                                     const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan *plan);
+/* Prepares TAQUIN_Redistribute_layout_in_place: every run brings what is in the array, as `from` has it, to `to`. All
+ * that can be refused is refused here. Collective. */
+int TAQUIN_Redistribute_layout_in_place_init(void *array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
+                                             MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan *plan);
 /* Begins to move. Nonblocking; all ranks start what they start in the same order. */
 int TAQUIN_Redistribute_layout_start(TAQUIN_Layout_plan plan);
 /* Makes progress; *flag is not 0 when this rank has sent and received all. */

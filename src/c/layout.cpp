@@ -126,8 +126,26 @@ struct call_arguments {
   call_arguments(const call_arguments&) = delete;
   call_arguments& operator=(const call_arguments&) = delete;
 
+  void set_in_one_array() {
+    x.in_one_array = true;
+    options.memory = std::min(options.memory, taquin::layout_options{}.memory);
+  }
   taquin::layout_redistribution make() { return taquin::detail::layout_access::make(x, options); }
 };
+
+// Collective.
+void keep_plan(call_arguments& all, MPI_Comm comm, TAQUIN_Layout_plan* plan) {
+  if (plan == nullptr) all.x.invalid_text = "null address for the plan";
+  // A rank without memory for the handle says so in the call.
+  std::unique_ptr<TAQUIN_Layout_plan_state> made(
+      new (std::nothrow) TAQUIN_Layout_plan_state{.comm = taquin::detail::handle_comm(comm)});
+  if (made == nullptr) all.x.invalid_text = taquin::detail::lacks_memory_text;
+  taquin::layout_redistribution redistribution = all.make();
+  if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
+  made->redistribution.emplace(std::move(redistribution));
+  made->comm.keep();
+  *plan = made.release();
+}
 
 template <class F>
 int with_plan(TAQUIN_Layout_plan plan, F f, const char* function = __builtin_FUNCTION()) noexcept {
@@ -249,8 +267,7 @@ int TAQUIN_Redistribute_layout_in_place(void* array, TAQUIN_Layout from, TAQUIN_
                                         MPI_Datatype type, MPI_Comm comm) {
   return guarded(comm, [&] {
     call_arguments all(array, from, array, to, axes, type, comm);
-    all.x.in_one_array = true;
-    all.options.memory = std::min(all.options.memory, taquin::layout_options{}.memory);
+    all.set_in_one_array();
     all.make()();
   });
 }
@@ -272,16 +289,16 @@ int TAQUIN_Redistribute_layout_init(const void* from_array, TAQUIN_Layout from, 
                                     const int axes[], MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan* plan) {
   return guarded(comm, [&] {
     call_arguments all(from_array, from, to_array, to, axes, type, comm);
-    if (plan == nullptr) all.x.invalid_text = "null address for the plan";
-    // A rank without memory for the handle reports it in the call.
-    std::unique_ptr<TAQUIN_Layout_plan_state> made(
-        new (std::nothrow) TAQUIN_Layout_plan_state{.comm = taquin::detail::handle_comm(comm)});
-    if (made == nullptr) all.x.invalid_text = taquin::detail::lacks_memory_text;
-    taquin::layout_redistribution redistribution = all.make();
-    if (made == nullptr || plan == nullptr) return;  // never: all ranks have thrown
-    made->redistribution.emplace(std::move(redistribution));
-    made->comm.keep();
-    *plan = made.release();
+    keep_plan(all, comm, plan);
+  });
+}
+
+int TAQUIN_Redistribute_layout_in_place_init(void* array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
+                                             MPI_Datatype type, MPI_Comm comm, TAQUIN_Layout_plan* plan) {
+  return guarded(comm, [&] {
+    call_arguments all(array, from, array, to, axes, type, comm);
+    all.set_in_one_array();
+    keep_plan(all, comm, plan);
   });
 }
 

@@ -50,8 +50,21 @@ int main(int argc, char **argv) {
   CHECK(TAQUIN_Redistribute_layout_in_place(d, rank == 0 ? TAQUIN_LAYOUT_NULL : rows, columns, axes, MPI_DOUBLE,
                                             MPI_COMM_WORLD) != MPI_SUCCESS);
   CHECK(strstr(TAQUIN_Last_error(), "null layout") != NULL && memcmp(d, a, (size_t)size * sizeof *d) == 0);
-  free(d);
   TAQUIN_Layout_plan plan;
+  CHECK(TAQUIN_Redistribute_layout_in_place_init(d, rank == 0 ? TAQUIN_LAYOUT_NULL : rows, columns, axes, MPI_DOUBLE,
+                                                 MPI_COMM_WORLD, &plan) != MPI_SUCCESS);
+  CHECK(TAQUIN_Redistribute_layout_in_place_init(d, rows, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) ==
+        MPI_SUCCESS);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    int flag = 0;
+    memcpy(d, a, (size_t)size * sizeof *d);
+    CHECK(TAQUIN_Redistribute_layout_start(plan) == MPI_SUCCESS);
+    CHECK(TAQUIN_Redistribute_layout_test(plan, &flag) == MPI_SUCCESS);
+    CHECK(TAQUIN_Redistribute_layout_wait(plan) == MPI_SUCCESS);
+    CHECK(memcmp(d, b, (size_t)there * sizeof *d) == 0);
+  }
+  CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS);
+  free(d);
   CHECK(TAQUIN_Redistribute_layout_init(b, columns, c, rows, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) == MPI_SUCCESS);
   for (int repeat = 0; repeat < 2; ++repeat) {
     int flag = 0;

@@ -52,6 +52,7 @@ int main(void) {
       (function)TAQUIN_Redistribute_layout,
       (function)TAQUIN_Redistribute_layout_free,
       (function)TAQUIN_Redistribute_layout_in_place,
+      (function)TAQUIN_Redistribute_layout_in_place_init,
       (function)TAQUIN_Redistribute_layout_init,
       (function)TAQUIN_Redistribute_layout_part,
       (function)TAQUIN_Redistribute_layout_start,
