@@ -323,5 +323,62 @@ TEST(faults_of_choices, of_memory_end_in_errors) {
     for (const bool first_call : {false, true}) fail_each_of_choices(kind, first_call);
 }
 
+/// Fails each request of `kind` in turn, on the last rank, while a redistribution in one array is made (which moves
+/// nothing, whatever happens), or while one is made and runs.
+void fail_each_of_layouts(fault kind, count_t columns, bool runs) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const int p = size_of(MPI_COMM_WORLD);
+  const layout rows({dimension::even(4 * p, p), dimension::whole(columns)});
+  const layout parts({dimension::whole(4 * p), dimension::even(columns, p)});
+  std::vector<int> before(at(static_cast<int>(std::max(rows.local_size(rank), parts.local_size(rank)))));
+  std::iota(before.begin(), before.end(), 4 * rank * static_cast<int>(columns));
+  const auto expect_moved = [&](const std::vector<int>& data) {
+    const count_t corner[] = {4 * p - 1, 0};
+    const auto place = parts.find(corner);
+    if (place.rank != rank) return;
+    EXPECT_EQ(data[at(static_cast<int>(place.offset))], (4 * p - 1) * static_cast<int>(columns));
+  };
+  bool kept = false;
+  for (int n = 0;; ++n) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    std::vector<int> data = before;
+    layout_redistribution(data.data(), rows, parts, MPI_INT, comm.get())();
+    expect_moved(data);
+    data = before;
+    bool failed = false;
+    bool on_all = false;
+    std::optional<layout_redistribution> made;
+    arm_last_rank(kind, n);
+    try {
+      made.emplace(data.data(), rows, parts, MPI_INT, comm.get());
+      if (runs) (*made)();
+    } catch (const error& e) {
+      failed = true;
+      on_all = e.collective();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    const bool fired = any_rank(disarm());
+    on_all = any_rank(on_all);
+    EXPECT_TRUE(failed || !on_all) << "request " << n;
+    EXPECT_TRUE(data == before || (runs && !on_all)) << "request " << n;
+    kept = kept || on_all;
+    if (!any_rank(failed)) {
+      if (!runs) (*made)();
+      expect_moved(data);
+    }
+    if (!fired) break;
+    ASSERT_LT(n, 300);
+  }
+  EXPECT_TRUE(kept || kind != fault::memory) << "no error of all ranks was tried";
+}
+
+// Few columns are grouped by rank, many move page by page.
+TEST(faults_of_layouts, leave_the_array_where_all_ranks_have_the_error) {
+  for (const count_t columns : {40, 20000})
+    for (const bool runs : {false, true}) fail_each_of_layouts(fault::memory, columns, runs);
+  fail_each_of_layouts(fault::mpi_call, 40, true);
+}
+
 }  // namespace
 }  // namespace taquin::test
