@@ -126,7 +126,8 @@ transposition transposition::plan(std::size_t bytes, std::size_t element, std::s
   // A group is at most 1/groups of the matrix and one column more; small matrices fit the buffer. Groups that
   // are split again take as much time once more, so that smaller pages come first.
   for (const bool split : {false, true})
-    for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::size_t{16}, std::size_t{4}})
+    for (const std::size_t groups : {std::clamp<std::size_t>(root, 16, 512), std::clamp<std::size_t>(2 * root, 16, 512),
+                                     std::size_t{16}, std::size_t{4}})
       for (const std::size_t page : {usual, std::size_t{1024}, 4 * usual, 16 * usual}) {
         transposition t{groups, page,
                         std::min(bytes, std::max<std::size_t>(bytes / groups + bytes / groups / 4, 64 * element))};
