@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/explain_traffic.hpp"
+#include "cli/explanation.hpp"
 #include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/node_flags.hpp"
@@ -51,9 +52,6 @@ struct arguments {
   std::uint64_t seed = 1;
 };
 
-using detail::algorithm;
-using detail::shape;
-
 detail::profile read(const std::string& file) {
   try {
     return detail::read_profile(file);
@@ -62,34 +60,11 @@ detail::profile read(const std::string& file) {
   }
 }
 
-int cores_here() { return static_cast<int>(std::thread::hardware_concurrency()); }
-
-/// On which nodes the exchange is: those of the ranks that run, or those that are given.
-struct placement {
-  detail::topology nodes;
-  bool here = true;     // the ranks that run, as they run
-  bool shared = false;  // memory
-  bool single_copies = false;
-  int cores = cores_here();  // of a node
-
-  [[nodiscard]] std::string words() const {
-    return fmt::format("{}, {} {} each", words_of(nodes), cores, cores == 1 ? "core" : "cores");
-  }
-};
-
 placement place(const arguments& a, int ranks, int world) {
-  placement p;
+  const bool here = ranks == world && a.nodes.nodes.empty() && a.nodes.per_node == 0;
+  placement p = here ? placement::of_world()
+                     : placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) p.cores = a.nodes.cores;
-  p.here = ranks == world && a.nodes.nodes.empty() && a.nodes.per_node == 0;
-  if (!p.here) {
-    p.nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
-    p.shared = p.single_copies = p.nodes.nodes().groups() == 1;
-    return p;
-  }
-  p.nodes = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {})->topology;
-  const detail::channel* const node = world > 1 ? detail::blocking_channel(MPI_COMM_WORLD) : nullptr;
-  p.shared = world > 1 ? node != nullptr : p.nodes.nodes().groups() == 1;
-  p.single_copies = node != nullptr ? node->single_copies() : p.shared;
   return p;
 }
 
@@ -147,13 +122,15 @@ void print(const nlohmann::json& rows, const std::string& title) {
 }
 
 // Why a candidate is chosen, or cannot be; empty where another one is expected to be faster.
-std::string reason(const detail::candidate& c, const shape& s, std::size_t limit, const algorithm* chosen,
-                   const algorithm* rule, bool points) {
-  if (!c.supported) return why_not(*c.what, s);
-  if (c.memory > limit)
-    return fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
-  if (c.what == chosen) {
-    if (rule == chosen) return "chosen: a rule of the profile";
+std::string reason(const detail::candidate& c, const explanation& e, bool points) {
+  if (!c.supported) return why_not(*c.what, e.shape);
+  const bool step = c.what == e.taken.what && e.taken.why == detail::decision::reason::step;
+  if (step && !e.profile_given) return "chosen: a blocking call does it in one step";
+  if (c.memory > e.left && !step)
+    return fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(e.limit)));
+  if (c.what == e.taken.rival) return "the first calls are timed with it in turn; the faster one stays";
+  if (c.what == e.taken.what) {
+    if (e.by_rule) return "chosen: a rule of the profile";
     return c.measured ? "chosen: least time of the profile" : "chosen: least predicted time";
   }
   return points && !c.measured ? "not measured in the profile, which has others" : "";
@@ -173,28 +150,19 @@ int work(const arguments& a, int rank, int world) {
   const auto how = a.in_place ? buffering::one_buffer : buffering::separate;
   const count_t given = parse_size(a.bytes);
   const count_t bytes = a.per_pair ? given * ranks : given;
-  shape s = offline_shape(w, {ranks, bytes, a.seed}, kind, how);
-  const std::size_t limit = memory_choice::parse(a.memory).limit(static_cast<count_t>(s.max_rank_bytes));
-  s.memory_limit = limit;
   const placement on = place(a, ranks, world);
   if (a.measured && !on.here) throw usage("--measure measures on the nodes that the ranks run on: leave out --nodes");
-  describe(on.nodes, s);
-  s.shared = on.shared;
-  s.single_copies = on.single_copies;
   const auto profile = profile_for(a, on);
+  const explanation e = explain({w, {ranks, bytes, a.seed}, kind, how, a.persistent}, a.memory, on, profile);
   std::map<std::string, double> times;
-  if (a.measured) times = measure_all(a, w, kind, how, bytes, limit);
+  if (a.measured) times = measure_all(a, w, kind, how, bytes, e.limit);
   if (rank != 0) return 0;
 
-  const algorithm* const rule = detail::ruled(s, {}, a.persistent, limit, profile);
-  const algorithm* chosen = detail::select(s, {}, a.persistent, limit, profile);
   auto rows = nlohmann::json::array();
-  const auto all = detail::candidates(s, {}, a.persistent, profile);
-  const bool points = std::ranges::any_of(all, [&](const auto& c) { return c.measured && c.memory <= limit; });
-  for (const auto& c : all) {
+  const bool points = std::ranges::any_of(e.all, [&](const auto& c) { return c.measured && c.memory <= e.left; });
+  for (const auto& c : e.all) {
     const std::string name(c.what->name);
-    const bool fits = c.memory <= limit;
-    const std::string why = reason(c, s, limit, chosen, rule, points);
+    const bool fits = c.memory <= e.left || c.what == e.chosen();
     rows.push_back({{"algorithm", name},
                     {"supported", c.supported},
                     {"fits", c.supported && fits},
@@ -202,24 +170,23 @@ int work(const arguments& a, int rank, int world) {
                     {"predicted_s", or_null(c.supported ? std::optional(c.predicted) : std::nullopt)},
                     {"profile_s", or_null(c.measured ? std::optional(c.time) : std::nullopt)},
                     {"measured_s", or_null(times.contains(name) ? std::optional(times[name]) : std::nullopt)},
-                    {"chosen", c.what == chosen && fits},
-                    {"why", why}});
+                    {"chosen", c.what == e.chosen()},
+                    {"why", reason(c, e, points)}});
   }
   if (!a.json.empty()) {
     write_text(a.json, rows.dump(2) + "\n");
     return 0;
   }
   print(rows, fmt::format("{}, {} ranks on {}, {} per rank{}, {}", a.workload, ranks, on.words(),
-                          show_size(static_cast<count_t>(s.max_rank_bytes)), a.in_place ? ", one buffer" : "",
+                          show_size(static_cast<count_t>(e.shape.max_rank_bytes)), a.in_place ? ", one buffer" : "",
                           a.persistent ? "persistent" : "blocking"));
-  if (chosen == nullptr || chosen->memory(s, {}) > limit) fmt::print("\nnothing serves within {} bytes\n", limit);
+  if (e.chosen() == nullptr) fmt::print("\nnothing serves within {} bytes\n", e.limit);
   return 0;
 }
 
 int work_sparse(const arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
-  placement on;
-  on.nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+  placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
   const auto limit = memory_choice::parse(a.memory).limit(parse_size(a.bytes) * (a.per_pair ? ranks : 1));
   detail::profile profile = a.model.empty() ? detail::profile{} : read(a.model);
@@ -282,7 +249,8 @@ int start(const arguments& a) {
     return explain_traffic(
         traffic, memory_choice::parse(a.memory),
         [&](int n) {
-          placement on{.nodes = detail::topology::of_sizes(std::vector{n}), .here = n == world};
+          placement on = placement::of(detail::topology::of_sizes(std::vector{n}));
+          on.here = n == world;
           if (a.nodes.cores > 0) on.cores = a.nodes.cores;
           return profile_for(a, on);
         },

@@ -8,6 +8,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/explanation.hpp"
 #include "cli/json_option.hpp"
 #include "harness/cases.hpp"
 #include "harness/records.hpp"
@@ -38,21 +39,25 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
     calls += call.repeats;
   }
   std::map<int, detail::profile> profiles;
+  std::map<int, placement> places;
   auto rows = nlohmann::json::array();
   for (const auto& [kind, what] : kinds) {
-    detail::shape s = workloads::shape_of(t, *what.first);
-    const auto [known, fresh] = profiles.try_emplace(s.ranks);
-    if (fresh) known->second = profile_for(s.ranks);
+    const detail::shape s = workloads::shape_of(t, *what.first);
+    const auto [on, fresh] = places.try_emplace(s.ranks);
+    if (fresh) {
+      on->second = placement::of(detail::topology::of_sizes(std::vector{s.ranks}));
+      profiles[s.ranks] = profile_for(s.ranks);
+    }
     const std::size_t limit = memory.limit(static_cast<count_t>(s.max_rank_bytes));
-    s.memory_limit = limit;
-    const auto* chosen = detail::select(s, {}, persistent, limit, known->second);
-    const bool fits = chosen != nullptr && chosen->memory(s, {}) <= limit;
+    const explanation e = explain(t, *what.first, persistent, limit, on->second, profiles.at(s.ranks));
+    const auto* chosen = e.chosen();
+    const bool fits = chosen != nullptr;
     nlohmann::json predicted;
     nlohmann::json measured;  // when the profile was made
     auto all = nlohmann::json::object();
     auto in_profile = nlohmann::json::object();
-    for (const auto& c : detail::candidates(s, {}, persistent, known->second)) {
-      if (!c.supported || c.memory > limit) continue;
+    for (const auto& c : e.all) {
+      if (!c.supported || (c.memory > limit && c.what != chosen)) continue;
       all[std::string(c.what->name)] = c.predicted;
       if (c.measured) in_profile[std::string(c.what->name)] = c.time;
       if (!fits || c.what != chosen) continue;

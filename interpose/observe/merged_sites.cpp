@@ -114,12 +114,12 @@ merged sum_of(const std::vector<rank_log>& logs, const std::vector<merged>& site
     total.bytes += m.bytes;
     total.peak_memory = std::max(total.peak_memory, m.peak_memory);
     for (const auto& [name, calls] : m.algorithms) total.algorithms[name] += calls;
-    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[m.use + ": " + reason] += calls;
+    for (const auto& [reason, calls] : m.fallbacks) total.fallbacks[fmt::format("{}: {}", m.use, reason)] += calls;
   }
   std::map<std::string, std::uint64_t> most;  // of a rank
   for (const rank_log& log : logs)
     for (const auto& [form, reason, calls] : unobserved_of(log)) {
-      std::uint64_t& n = most[form + ": " + reason];
+      std::uint64_t& n = most[fmt::format("{}: {}", form, reason)];
       n = std::max(n, calls);
     }
   for (const auto& [reason, calls] : most) total.fallbacks[reason] += calls;

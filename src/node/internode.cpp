@@ -156,6 +156,19 @@ internode* internode::of(mpi::communicator& comm) {
   return made != nullptr ? comm.kept.put(kept_as, std::move(made)) : nullptr;
 }
 
+std::size_t internode::most_share_of(const level& nodes) {
+  std::size_t most = 0;
+  for (int node = 0; node < nodes.groups(); ++node) {
+    const internode_memory m(nodes, node, most_bytes_of(static_cast<int>(nodes.ranks.size()), nodes.largest()));
+    const int members = nodes.size(node);
+    std::vector<std::size_t> staged(as_size(members));
+    for (int d = 1; d < nodes.groups(); ++d)
+      staged[as_size((d - 1) % members)] += m.message_bytes(node, (node + d) % nodes.groups());
+    most = std::max(most, m.bytes() / as_size(members) + std::ranges::max(staged));
+  }
+  return most;
+}
+
 internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> nodes)
     : comm_(comm),
       nodes_(std::move(nodes)),

@@ -109,6 +109,8 @@ class internode final : private mpi::awaited {
   static bool suits(int ranks, int nodes, int largest, int smallest) noexcept;
   /// The longest block that a step transfers among so many ranks; `largest`: ranks of the largest node.
   static std::size_t most_bytes_of(int ranks, int largest) noexcept;
+  /// share() of the rank for which it is most, of nodes that can take such steps.
+  static std::size_t most_share_of(const level& nodes);
   /// The longest block that a step transfers.
   [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.

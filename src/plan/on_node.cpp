@@ -36,7 +36,7 @@ const char* without_blocks(const exchange& x, const options& o) {
 }
 
 // The result of the agreement if all ranks had the sizes of this one.
-shape shape_of_rank(const exchange& x, const channel& node, const mpi::communicator& comm) {
+shape shape_of_rank(const exchange& x, const channel& node) {
   shape s{.ranks = node.size(),
           .kind = x.kind,
           .in_place = x.in_place,
@@ -44,7 +44,6 @@ shape shape_of_rank(const exchange& x, const channel& node, const mpi::communica
           .shared = true,
           .single_copies = node.single_copies(),
           .min_block_bytes = unlimited};
-  if (const node_view* const nodes = known_nodes(comm)) describe(nodes->topology, s);
   for (int peer = 0; peer < s.ranks; ++peer) {
     const auto sent = static_cast<std::uint64_t>(x.send.bytes(peer));
     s.max_block_bytes = std::max(s.max_block_bytes, sent);
@@ -62,7 +61,8 @@ bool profile_leaves_to_step(const exchange& x, const options& o, const channel& 
   if (none || by_name(o)) return true;
   const mpi::communicator* const comm = mpi::communicator::known(x.comm);
   chooser* const choices = comm == nullptr ? nullptr : chooser::known(*comm);
-  return choices != nullptr && choices->leaves_to_step(shared_memory, shape_of_rank(x, node, *comm), o);
+  if (choices == nullptr || !choices->known().given) return choices != nullptr;
+  return choices->leaves_to_step(shared_memory, shape_of_rank(x, node), o);
 }
 
 // With types known.

@@ -30,7 +30,7 @@ std::uint64_t facts_of(const exchange& x) noexcept {
 
 std::size_t elements_needed(const exchange& x, int ranks) {
   if (x.kind != exchange::form::alltoallw || invalid_exchange::of(x) != nullptr) return 0;
-  return (x.in_place && x.symmetric ? 1U : 2U) * as_size(ranks);
+  return elements_of_types(x.in_place && x.symmetric, ranks);
 }
 
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements) {

@@ -27,6 +27,10 @@ namespace taquin::detail {
 std::uint64_t facts_of(const exchange& x) noexcept;
 /// Figures of the types of an exchange's blocks: alltoallw has a type per block.
 std::size_t elements_needed(const exchange& x, int ranks);
+/// The same of a valid alltoallw.
+constexpr std::size_t elements_of_types(bool one_side, int ranks) noexcept {
+  return (one_side ? 1U : 2U) * static_cast<std::size_t>(ranks);
+}
 /// A copy of the exchange whose alltoallw types have their figures, which are put into `elements`.
 exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& elements);
 

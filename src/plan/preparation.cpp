@@ -151,7 +151,7 @@ void preparation::choose_freely() {
 }
 
 bool preparation::stays_local() const noexcept {
-  return reused_ && ranks_ > 1 && !x_.in_place && !all_.moves && !all_.untold && spread_out.supports(p_.shape);
+  return detail::stays_local(p_.shape, reused_, all_.moves || all_.untold);
 }
 
 void preparation::check_memory() const {

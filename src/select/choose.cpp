@@ -108,8 +108,7 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   mpi::allreduce(std::span<std::int64_t>(most), MPI_MAX, comm.get());
   alike_ = most[0] == -most[1];
   tell(text, most[2], comm);
-  has_profile_ = !text.empty();
-  if (has_profile_) profile_ = from_json(text);
+  if (!text.empty()) profile_ = from_json(text);
   int cores = std::max(static_cast<int>(most[3]), 1);
 #ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
   cores = nodes.largest();
@@ -158,14 +157,29 @@ level_names chooser::levels(const shape& s, const options& o) {
 }
 
 bool chooser::leaves_to_step(const algorithm& step, const shape& mine, const options& o) {
-  if (!has_profile_) return true;
-  if (const algorithm* const a = ruled(mine, o, false, o.memory, profile_)) return a == &step;
+  if (!profile_.given) return true;
+  const std::uint64_t form =
+      static_cast<std::uint64_t>(mine.kind) << 2U | (mine.in_place ? 2U : 0U) | (mine.symmetric ? 1U : 0U);
+  const std::array sizes{form,
+                         mine.max_block_bytes,
+                         mine.min_block_bytes,
+                         mine.max_rank_bytes,
+                         mine.max_received_bytes,
+                         static_cast<std::uint64_t>(o.memory)};
+  const bool anywhere = calls_from::rules().empty() && mine.shared;  // rules of places fit some calls alone
+  if (last_.known && anywhere && last_.sizes == sizes) return last_.leaves;
+  shape described = mine;
+  if (const node_view* const nodes = known_nodes(comm_); nodes != nullptr && mine.shared)
+    describe(nodes->topology, described);
+  last_ = {sizes, anywhere, looks_up_step(step, described, o)};
+  return last_.leaves;
+}
+
+bool chooser::looks_up_step(const algorithm& step, const shape& mine, const options& o) {
+  if (const algorithm* const a = ruled(mine, o, false, o.memory, profile_, &step)) return a == &step;
   if (leaves_.size() >= most_remembered) leaves_.clear();
   const auto [at, is_new] = leaves_.try_emplace(choice_key(mine, o, false, o.memory));
-  if (is_new) {
-    const auto best = ranking(mine, o, false, o.memory, profile_);
-    at->second = !best.empty() && best.front() == &step;
-  }
+  if (is_new) at->second = decide(mine, o, false, o.memory, profile_, &step).why == decision::reason::step;
   return at->second;
 }
 
@@ -204,7 +218,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
   const algorithm* a = found == remembered_.end() ? nullptr : found->second;
   if (!serves_within(a, s, o, limit)) {
     took_heap_ = true;
-    a = select(s, o, reused, limit, profile_);
+    a = decide(s, o, reused, limit, profile_, nullptr).what;
     if (!alike_) a = told({&a, 1}).front();
     if (a == nullptr) refuse_unserved(s);
     if (remembered_.size() >= most_remembered) remembered_.clear();
@@ -214,8 +228,6 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
 }
 
 namespace {
-
-constexpr double worth_measuring = 8;  // only larger differences of predicted times are trusted
 
 // The form, the buffers, how uneven blocks are, and the bytes to an octave.
 std::uint64_t kind_of(const shape& s) noexcept {
@@ -236,13 +248,9 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
-    auto best = ranking(s, o, false, limit, profile_);
-    const algorithm* const first = best.empty() ? select(s, o, false, limit, profile_) : best.front();
-    if (first == nullptr) refuse_unserved(s);
-    const auto rival = std::ranges::find_if(best, [&](const algorithm* other) { return other != first; });
-    const bool close = rival != best.end() && predict(**rival, s, o, false, profile_) <
-                                                  worth_measuring * predict(*first, s, o, false, profile_);
-    std::array<const algorithm*, 2> both{first, close ? *rival : nullptr};
+    const decision d = decide(s, o, false, limit, profile_, nullptr);
+    if (d.what == nullptr) refuse_unserved(s);
+    std::array<const algorithm*, 2> both{d.what, d.rival};
     if (!alike_) std::ranges::copy(told(both), both.begin());
     c = contest(both[0], both[1]);
   }

@@ -1,6 +1,7 @@
 // `auto`: the choice of an algorithm for a communicator, the same on all its ranks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -65,7 +66,8 @@ class chooser {
   /// For tests: figures of this rank alone.
   void believe(profile p) noexcept {
     profile_ = std::move(p);
-    has_profile_ = true;
+    profile_.given = true;
+    last_.known = false;
     alike_ = false;
   }
 
@@ -75,13 +77,18 @@ class chooser {
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
-  bool has_profile_ = false;  // that rank 0 has read
   bool alike_ = true;
   bool followed_rule_ = false;
   bool took_heap_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
   std::unordered_map<std::uint64_t, bool> leaves_;  // to a step, by this rank's shape
+  struct last_answer {
+    std::array<std::uint64_t, 6> sizes{};
+    bool known = false;
+    bool leaves = false;
+  } last_{};  // of a call of a microsecond, that has no time to be looked up
 
+  bool looks_up_step(const algorithm& step, const shape& mine, const options& o);
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
   std::unordered_map<std::uint64_t, contest> contests_;

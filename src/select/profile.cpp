@@ -219,6 +219,7 @@ bool has_only_rules(const json& j) {
 profile parse(const json& j) {
   if (has_only_rules(j)) {
     profile p;
+    p.given = true;
     for (const json& q : j["rules"]) p.rules.push_back(rule_of(q));
     return p;
   }
@@ -227,6 +228,7 @@ profile parse(const json& j) {
   if (j.at("version") != version)
     throw profile_error(fmt::format("version {}, not {}", j.at("version").dump(), version));
   profile p;
+  p.given = true;
   machine_model& m = p.model;
   m.kind = kind_of(j.at("model").get<std::string>());
   const json& levels = j.at("levels");

@@ -110,9 +110,9 @@ std::vector<candidate> candidates(const shape& s, const options& o, bool reused,
 }
 
 std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
-                                      const profile& p) {
+                                      const profile& p, const algorithm* step) {
   auto all = candidates(s, o, reused, p);
-  std::erase_if(all, [&](const candidate& c) { return !c.supported || c.memory > limit; });
+  std::erase_if(all, [&](const candidate& c) { return !c.supported || (c.memory > limit && c.what != step); });
   const auto needs_calls = [&](const candidate& c) {
     return c.what->ends_by_itself == nullptr || !c.what->ends_by_itself(s, o, limit);
   };
@@ -141,7 +141,8 @@ calls_from::calls_from(std::span<const int> rules) noexcept : before_(std::excha
 calls_from::~calls_from() { rules_of_caller = before_; }
 std::span<const int> calls_from::rules() noexcept { return rules_of_caller; }
 
-const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p) {
+const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p,
+                       const algorithm* step) {
   for (std::size_t i = 0; i < p.rules.size(); ++i) {
     const rule& r = p.rules[i];
     const bool fits = fits_caller(r, i) && r.kind.value_or(s.kind) == s.kind &&
@@ -149,7 +150,7 @@ const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_
                       (r.ranks == 0 || r.ranks == s.ranks) && (r.nodes == 0 || r.nodes == s.nodes) &&
                       busiest(s) >= r.least_bytes && busiest(s) <= r.most_bytes;
     const algorithm* const a = fits ? find_algorithm(r.algorithm) : nullptr;
-    if (a == nullptr || !a->supports(s) || a->memory(s, o) > limit) continue;
+    if (a == nullptr || !a->supports(s) || (a->memory(s, o) > limit && a != step)) continue;
     const bool alone = a->ends_by_itself != nullptr && a->ends_by_itself(s, o, limit);
     if (!reused || alone || o.progress != progress_by::library) return a;
   }
@@ -164,6 +165,46 @@ const algorithm* select(const shape& s, const options& o, bool reused, std::size
   for (const algorithm* a : algorithms())
     if (a->supports(s) && (least == nullptr || a->memory(s, o) < least->memory(s, o))) least = a;
   return least;
+}
+
+namespace {
+
+// Only larger differences of predicted times are trusted.
+constexpr double worth_measuring = 8;
+
+// The next in the ranking, where the prediction does not settle it.
+const algorithm* rival_of(const algorithm& first, std::span<const algorithm* const> best, const shape& s,
+                          const options& o, const profile& p) {
+  const auto rival = std::ranges::find_if(best, [&](const algorithm* other) { return other != &first; });
+  if (rival == best.end()) return nullptr;
+  const bool close = predict(**rival, s, o, false, p) < worth_measuring * predict(first, s, o, false, p);
+  return close ? *rival : nullptr;
+}
+
+}  // namespace
+
+decision decide(const shape& given, const options& o, bool reused, std::size_t limit, const profile& p,
+                const algorithm* step) {
+  using why = decision::reason;
+  if (reused) step = nullptr;
+  if (step != nullptr && !p.given) return {step, nullptr, why::step};
+  if (const algorithm* const a = ruled(given, o, reused, limit, p, step))
+    return {a, nullptr, a == step ? why::step : why::rule};
+  auto best = ranking(given, o, reused, limit, p, step);
+  if (step != nullptr && !best.empty() && best.front() == step) return {step, nullptr, why::step};
+  shape s = given;
+  if (step != nullptr) {  // it does not carry the blocks
+    s.carried_block = 0;
+    best = ranking(s, o, reused, limit, p);
+  }
+  if (best.empty()) return {select(s, o, reused, limit, p), nullptr, why::least_memory};
+  decision d{.what = best.front()};
+  if (!reused && !s.shared && s.nodes > 1 && p.points.empty()) d.rival = rival_of(*d.what, best, s, o, p);
+  return d;
+}
+
+bool stays_local(const shape& s, bool reused, bool moves) noexcept {
+  return reused && s.ranks > 1 && !s.in_place && !moves && spread_out.supports(s);
 }
 
 namespace {

@@ -64,6 +64,7 @@ struct profile {
   std::vector<rule> rules{};  ///< the first that fits counts
   std::vector<fit_quality> fits{};
   hardware made_on{};  ///< of older profiles unknown
+  bool given = false;  ///< it was read from a file; otherwise the built-in model is used
 };
 
 /// Sets in the model that `on_node` ranks share `cores` cores, and, unless it was measured, the cost of waiting then.
@@ -95,8 +96,9 @@ struct candidate {
 std::vector<candidate> candidates(const shape& s, const options& o, bool reused, const profile& p);
 
 /// Those that serve within `limit` bytes, by ascending time; ties in the order of the list.
+/// `step`, or null, has its memory already.
 std::vector<const algorithm*> ranking(const shape& s, const options& o, bool reused, std::size_t limit,
-                                      const profile& p);
+                                      const profile& p, const algorithm* step = nullptr);
 
 /// The rules with a site that are for this thread's calls meanwhile, by their numbers in the profile's list; without
 /// one of these no such rule fits. Ranks agree on them.
@@ -115,11 +117,29 @@ class calls_from {
 
 /// The algorithm of the first rule that fits the shape and serves it within `limit` bytes; null if there is none. A
 /// plan that the MPI library must complete gets none that it cannot.
-const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
+const algorithm* ruled(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p,
+                       const algorithm* step = nullptr);
 
 /// A rule's algorithm; else the best of the candidates that need at most `limit` bytes; ties go by the order of the
 /// list. Null when none serves. When all that serve need more, the one that needs least.
 const algorithm* select(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p);
+
+/// The decision of `auto`.
+struct decision {
+  enum class reason : std::uint8_t { step, rule, time, least_memory };
+
+  const algorithm* what = nullptr;   ///< null: none serves
+  const algorithm* rival = nullptr;  ///< not null: calls are timed, with both in turn, and the faster one stays
+  reason why = reason::time;
+};
+
+/// The choice of `auto`; calls and `taquin explain` both ask this. `step` is the algorithm of the collective step to
+/// which all ranks bring their blocks in a blocking call, or null where the call has no such step.
+decision decide(const shape& s, const options& o, bool reused, std::size_t limit, const profile& p,
+                const algorithm* step);
+
+/// A plan in which no rank has data for another: it must not make ranks wait. `moves`: one has.
+bool stays_local(const shape& s, bool reused, bool moves) noexcept;
 
 /// The key by which a choice is remembered: the shape with its sizes to a quarter of an octave, the options that costs
 /// depend on, and the limit.

@@ -33,9 +33,8 @@ bool carried_exchange::possible(const exchange& x, const internode& step, const 
     mine.sent += bytes;
     mine.received += as_size(x.recv.bytes(rank));
   }
-  if (mine.longest <= step.most_bytes()) return step.share_with(mine) <= left;
-  const std::uint64_t average = mine.sent / step.order().size();
-  return !x.in_place && x.kind != exchange::form::alltoall && average <= step.most_bytes() / shape::short_on_average;
+  if (mine.longest <= step.most_bytes() && step.share_with(mine) > left) return false;
+  return short_enough(mine.longest, mine.sent / step.order().size(), x.kind, x.in_place, step.most_bytes());
 }
 
 std::size_t carried_exchange::footprint(const shape& s) noexcept {

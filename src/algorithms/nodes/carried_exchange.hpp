@@ -26,6 +26,12 @@ class carried_exchange final : public operation, public carried_blocks, private 
   /// types without gaps; the share is then the memory of blocks of this length, because ranks with little memory
   /// exchange in place. Local.
   static bool possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept;
+  /// Whether blocks of such sizes are short enough for a step that carries up to `most` bytes, all or on average.
+  static bool short_enough(std::uint64_t longest, std::uint64_t average, exchange::form kind, bool one_buffer,
+                           std::size_t most) noexcept {
+    if (longest <= most) return true;
+    return !one_buffer && kind != exchange::form::alltoall && average <= most / shape::short_on_average;
+  }
   /// Bytes of a rank, from values that are identical on all ranks.
   static std::size_t footprint(const shape& s) noexcept;
 

@@ -91,6 +91,16 @@ bool shared_exchange::possible_block_by_block() const {
   return true;
 }
 
+bool shared_exchange::possible_for(std::span<const count_t> sent, bool one_buffer, bool single_copies,
+                                   std::size_t room) noexcept {
+  room = room / cache_line * cache_line;
+  if (!one_buffer && (single_copies || room / sent.size() >= cache_line)) return true;
+  std::size_t used = 0;
+  return std::ranges::all_of(sent.subspan(one_buffer ? 0 : 1), [&](count_t n) {
+    return n <= static_cast<count_t>(node_line::capacity) || take_room(n, room, used);
+  });
+}
+
 void shared_exchange::write(int reader) {
   const element& e = x_.send.element_of(reader);
   const auto n = as_size(sent(reader));

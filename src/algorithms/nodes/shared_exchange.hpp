@@ -56,6 +56,10 @@ class shared_exchange {
     return (any_size && !x_.in_place && plain(x_.send) && plain(x_.recv)) || possible_block_by_block();
   }
 
+  /// The same of contiguous blocks of so many bytes, from this rank's own on: what is possible without the channel.
+  static bool possible_for(std::span<const count_t> sent, bool one_buffer, bool single_copies,
+                           std::size_t room) noexcept;
+
   /// Forgets the exchange before.
   void reset() noexcept;
   /// Writes this rank's lines and its blocks in the room. `choices` must be the same on all ranks. Local.
