@@ -15,6 +15,12 @@ namespace taquin::interpose {
 
 namespace {
 
+std::uint64_t number_of(const std::map<std::string, std::uint64_t>& calls) {
+  std::uint64_t n = 0;
+  for (const auto& [reason, k] : calls) n += k;
+  return n;
+}
+
 // Student's quantile of four values: wider than need be for more.
 double spread(double n, double sum, double squares) {
   constexpr double quantile = 3.182;
@@ -94,7 +100,8 @@ std::vector<merged> merge(const std::vector<rank_log>& logs) {
       }
       for (const auto& [size, blocks] : s.sizes) m.sizes[size] += blocks;
       for (const auto& [name, calls] : s.algorithms) m.algorithms[name] = std::max(m.algorithms[name], calls);
-      for (const auto& [reason, calls] : s.fallbacks) m.fallbacks[reason] = std::max(m.fallbacks[reason], calls);
+      // Ranks learn at different times that they have agreed: the reasons of one of them add up.
+      if (number_of(s.fallbacks) > number_of(m.fallbacks)) m.fallbacks = s.fallbacks;
       if (s.trial.library > 0) m.trial = s.trial;
       for (std::size_t to = 0; to < s.flows.size(); ++to)
         if (s.flows[to] > 0) m.flows.push_back({c.rank, to, s.flows[to]});
