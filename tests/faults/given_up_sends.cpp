@@ -153,7 +153,7 @@ class given_up_sends : public testing::Test {
   /// Late at each message, up to some; first and last rank by turns.
   template <class Prepare>
   void late_at_each(const std::string& what, bool in_place, std::initializer_list<int> counts, Prepare prepare) {
-    const int most = brief() ? 6 : 12;
+    const int most = brief() ? 4 : 12;
     for (const int count : counts)
       for (int n = 0; n < most && (late_at(n, count, what, in_place, prepare) || n % 2 == 0); ++n) {
       }
