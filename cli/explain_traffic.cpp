@@ -27,6 +27,48 @@ struct kind_of_call {
   auto operator<=>(const kind_of_call&) const = default;  // NOLINT(modernize-use-nullptr): the check misreads it
 };
 
+nlohmann::json row_of(const kind_of_call& kind, std::uint64_t calls, const explanation& e) {
+  const detail::algorithm* const chosen = e.chosen();
+  nlohmann::json predicted;
+  nlohmann::json measured;  // when the profile was made
+  auto all = nlohmann::json::object();
+  auto in_profile = nlohmann::json::object();
+  for (const auto& c : e.all) {
+    if (c.what == nullptr || !c.supported || (c.memory > e.limit && c.what != chosen)) continue;
+    const std::string name(c.what->name);
+    all[name] = c.predicted;
+    if (c.measured) in_profile[name] = c.time;
+    if (c.what != chosen) continue;
+    predicted = c.predicted;
+    if (c.measured) measured = c.time;
+  }
+  return {{"kind", workloads::name_of(kind.kind)},
+          {"in_place", kind.in_place},
+          {"ranks", e.shape.ranks},
+          {"calls", calls},
+          {"max_block_bytes", e.shape.max_block_bytes},
+          {"bytes_per_rank", e.shape.max_rank_bytes},
+          {"chosen", chosen != nullptr ? nlohmann::json(chosen->name) : nlohmann::json()},
+          {"predicted_s", predicted},
+          {"profile_s", measured},
+          {"candidates", all},
+          {"candidates_in_profile", in_profile}};
+}
+
+void print(const nlohmann::json& rows) {
+  const auto time = [](const nlohmann::json& r, const char* key) {
+    return r[key].is_null() ? "-" : show_seconds(r[key]);
+  };
+  fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", "calls", "kind", "ranks", "most/pair", "most/rank",
+             "predicted", "in profile", "chosen");
+  for (const auto& r : rows)
+    fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
+               r["kind"].get<std::string>() + (r["in_place"].get<bool>() ? "*" : ""), r["ranks"].get<int>(),
+               show_size(r["max_block_bytes"]), show_size(r["bytes_per_rank"]), time(r, "predicted_s"),
+               time(r, "profile_s"),
+               r["chosen"].is_null() ? "nothing serves within the memory allowed" : r["chosen"].get<std::string>());
+}
+
 }  // namespace
 
 int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
@@ -49,49 +91,15 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
       profiles[s.ranks] = profile_for(s.ranks);
     }
     const std::size_t limit = memory.limit(static_cast<count_t>(s.max_rank_bytes));
-    const explanation e = explain(t, *what.first, persistent, limit, on->second, profiles.at(s.ranks));
-    const auto* chosen = e.chosen();
-    const bool fits = chosen != nullptr;
-    nlohmann::json predicted;
-    nlohmann::json measured;  // when the profile was made
-    auto all = nlohmann::json::object();
-    auto in_profile = nlohmann::json::object();
-    for (const auto& c : e.all) {
-      if (!c.supported || (c.memory > limit && c.what != chosen)) continue;
-      all[std::string(c.what->name)] = c.predicted;
-      if (c.measured) in_profile[std::string(c.what->name)] = c.time;
-      if (!fits || c.what != chosen) continue;
-      predicted = c.predicted;
-      if (c.measured) measured = c.time;
-    }
-    rows.push_back({{"kind", workloads::name_of(kind.kind)},
-                    {"in_place", kind.in_place},
-                    {"ranks", s.ranks},
-                    {"calls", what.second},
-                    {"max_block_bytes", s.max_block_bytes},
-                    {"bytes_per_rank", s.max_rank_bytes},
-                    {"chosen", fits ? nlohmann::json(chosen->name) : nlohmann::json()},
-                    {"predicted_s", predicted},
-                    {"profile_s", measured},
-                    {"candidates", all},
-                    {"candidates_in_profile", in_profile}});
+    rows.push_back(
+        row_of(kind, what.second, explain(t, *what.first, persistent, limit, on->second, profiles.at(s.ranks))));
   }
   if (!speaks) return 0;
   if (!json.empty()) {
     write_text(json, rows.dump(2) + "\n");
     return 0;
   }
-  const auto time = [](const nlohmann::json& r, const char* key) {
-    return r[key].is_null() ? "-" : show_seconds(r[key]);
-  };
-  fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", "calls", "kind", "ranks", "most/pair", "most/rank",
-             "predicted", "in profile", "chosen");
-  for (const auto& r : rows)
-    fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
-               r["kind"].get<std::string>() + (r["in_place"].get<bool>() ? "*" : ""), r["ranks"].get<int>(),
-               show_size(r["max_block_bytes"]), show_size(r["bytes_per_rank"]), time(r, "predicted_s"),
-               time(r, "profile_s"),
-               r["chosen"].is_null() ? "nothing serves within the memory allowed" : r["chosen"].get<std::string>());
+  print(rows);
   return 0;
 }
 
