@@ -35,13 +35,6 @@ void relax() noexcept {
 #endif
 }
 
-// A mailbox states that its reader may still have to copy from the sender's memory.
-bool offered(node_line::kind what) noexcept {
-  using kind = node_line::kind;
-  return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
-         what == kind::unread || what == kind::asked || what == kind::given;
-}
-
 }  // namespace
 
 std::size_t channel::default_room(int ranks) noexcept {
@@ -229,7 +222,7 @@ void channel::for_each_missing(F f) const {
     f(rank);
   }
   for (int rank = 0; !any && rank < size(); ++rank)
-    if (rank != rank_ && offered(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
+    if (rank != rank_ && node_line::may_be_read(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
 }
 
 // Finds processes that this rank waits for and that have ended. Process numbers are known to be valid on this node only

@@ -61,6 +61,12 @@ struct alignas(64) node_line {
   std::uint64_t place = 0;
   std::array<std::byte, capacity> data;
 
+  /// Whether the reader of such a line may still have to copy out of the sender's memory.
+  [[nodiscard]] static bool may_be_read(kind what) noexcept {
+    return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
+           what == kind::unread || what == kind::asked || what == kind::given;
+  }
+
   void describe(kind what, std::uint64_t bytes) noexcept {
     size_and_kind.store(with_size(what, bytes), std::memory_order_relaxed);
   }

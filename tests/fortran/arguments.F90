@@ -34,13 +34,7 @@ program arguments
 
 contains
 
-  subroutine check(condition, line)
-    logical, intent(in) :: condition
-    integer, intent(in) :: line
-    if (condition) return
-    failures = failures + 1
-    print '(a, i0, a, i0, 2a)', 'rank ', rank, ': line ', line, ' fails: ', taquin_last_error()
-  end subroutine
+#include "check.inc"
 
   ! One element for each rank; one less on the last rank.
   integer function n()

@@ -30,13 +30,7 @@ module problem
 
 contains
 
-  subroutine check(condition, line)
-    logical, intent(in) :: condition
-    integer, intent(in) :: line
-    if (condition) return
-    failures = failures + 1
-    print '(a, i0, a, i0, 2a)', 'rank ', rank, ': line ', line, ' fails: ', taquin_last_error()
-  end subroutine
+#include "check.inc"
 
   integer function class_of(code)
     integer, intent(in) :: code

@@ -23,11 +23,11 @@ program layouts
   call taquin_layout_create([rows, columns], [1, ranks], by_columns)
   call taquin_layout_create([columns, rows], [1, ranks], by_rows, distributions=[TAQUIN_EVEN, TAQUIN_BLOCK_CYCLIC], &
     blocks=[1_count_kind, 2_count_kind], ierror=ierror)
-  call check(ierror == MPI_SUCCESS)
+  call check(ierror == MPI_SUCCESS, __LINE__)
   call taquin_layout_local_extents(by_columns, rank, mine)
   call taquin_layout_local_extents(by_rows, rank, there)
   call taquin_layout_local_size(by_rows, rank, elements)
-  call check(elements == there(1) * there(2) .and. mine(1) == rows .and. there(1) == columns)
+  call check(elements == there(1) * there(2) .and. mine(1) == rows .and. there(1) == columns, __LINE__)
   allocate (a(mine(1), mine(2)), b(there(1), there(2)), c(mine(1), mine(2)))
   first = rank * (columns / ranks) + min(int(rank, count_kind), mod(columns, int(ranks, count_kind)))
   do j = 1, mine(2)
@@ -37,29 +37,29 @@ program layouts
   end do
   b = -1
   call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
-  call check(ierror == MPI_SUCCESS)
+  call check(ierror == MPI_SUCCESS, __LINE__)
   local = 0
   do i = 1, rows
     if (mod((i - 1) / 2, int(ranks, count_kind)) /= rank) cycle
     local = local + 1
     do j = 1, columns
-      call check(b(j, local) == dble(i + 1000 * j))
+      call check(b(j, local) == dble(i + 1000 * j), __LINE__)
     end do
   end do
   c = -1
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
-  call check(all(a == c))
+  call check(all(a == c), __LINE__)
   ! There and back in one array.
   elements = max(elements, size(a, kind=count_kind))
   allocate (d(elements))
   d(:size(a)) = reshape(a, [size(a)])
   call taquin_redistribute_layout_in_place(d, by_columns, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
-  call check(ierror == MPI_SUCCESS .and. all(d(:size(b)) == reshape(b, [size(b)])))
+  call check(ierror == MPI_SUCCESS .and. all(d(:size(b)) == reshape(b, [size(b)])), __LINE__)
   call taquin_redistribute_layout_in_place(d, by_rows, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
-  call check(ierror == MPI_SUCCESS .and. all(d(:size(a)) == reshape(a, [size(a)])))
+  call check(ierror == MPI_SUCCESS .and. all(d(:size(a)) == reshape(a, [size(a)])), __LINE__)
   ! Without the axes the extents differ: an error on all ranks.
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
-  call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0)
+  call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0, __LINE__)
   call taquin_layout_free(by_columns)
   call taquin_layout_free(by_rows)
   if (failures == 0) print '(a)', 'layouts: fine'
@@ -67,11 +67,6 @@ program layouts
 
 contains
 
-  subroutine check(condition)
-    logical, intent(in) :: condition
-    if (condition) return
-    failures = failures + 1
-    print '(a, i0, 2a)', 'rank ', rank, ' fails: ', taquin_last_error()
-  end subroutine
+#include "check.inc"
 
 end program

@@ -57,8 +57,7 @@ bool shared_exchange::all_have_taken() {
 // Whether the send buffer is free of this block. A reader that polls its lines is about to claim it.
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
-  if (what == kind::claimed || what == kind::unread || what == kind::asked || what == kind::given) return false;
-  if (what != kind::offered) return true;
+  if (what != kind::offered) return !node_line::may_be_read(what);
   if (c_.is_looking(reader) || ++looks_ < patience) return false;
   return take_back(reader, place);
 }

@@ -251,8 +251,7 @@ void node_step::end() {
   for (int k = 1; k < c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
     const kind what = c_.to(reader).what();
-    if (what != kind::none && what != kind::here && what != kind::room)
-      c_.wait([&] { return c_.has_fetched(reader, step); });
+    if (node_line::may_be_read(what) || what == list) c_.wait([&] { return c_.has_fetched(reader, step); });
   }
 }
 
