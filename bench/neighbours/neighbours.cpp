@@ -2,8 +2,6 @@
 // nodes by steps of all ranks, and by MPI_Neighbor_alltoallv, interleaved. With --started by slots on several nodes,
 // too, and by MPI_Ineighbor_alltoallv.
 // mpirun -n 8 bench_neighbours [--started] [--neighbours 4] [--reps 30] [--calls 100]
-#include "harness/neighbours.hpp"
-
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -14,10 +12,11 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/nodes/neighbour_step.hpp"
-#include "algorithms/nodes/neighbourhood.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
+#include "interpose/neighbourhood/make_neighbourhood.hpp"
+#include "interpose/neighbourhood/neighbour_step.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 #include "mpi/check.hpp"
 #include "node/detect.hpp"
 
@@ -55,13 +54,13 @@ int work(const settings& s, int rank, int ranks) {
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
   std::vector<int> here = detail::ranks_of_node(MPI_COMM_WORLD);
   const bool slots_serve = s.started || static_cast<int>(here.size()) == ranks;
-  const auto lines = slots_serve ? make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
-  const auto steps = slots_serve ? nullptr : detail::neighbour_step::make(graph, sources, destinations);
+  const auto lines = slots_serve ? interpose::make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
+  const auto steps = slots_serve ? nullptr : interpose::neighbour_step::make(graph, sources, destinations);
   if (lines == nullptr && steps == nullptr) {
     fmt::print(stderr, "no ranks share memory\n");
     return 1;
   }
-  std::optional<detail::neighbour_exchange> ours;
+  std::optional<interpose::neighbour_exchange> ours;
   if (lines != nullptr) ours.emplace(lines);
   if (rank == 0)
     fmt::print("{} ranks, {} neighbours\n\n| bytes | {} | {} | ratio, 95% interval |\n|---|---|---|---|\n", ranks, n,

@@ -97,7 +97,7 @@ void agreed_slots::begin_all() {
 void agreed_slots::end_all() noexcept {
   common& c = shared();
   for (bool more = true; more;) {
-    std::unique_ptr<detail::neighbourhood_making> one;
+    std::unique_ptr<neighbourhood_making> one;
     {
       const std::lock_guard lock(c.mutex);
       const auto at = std::ranges::find_if(c.alive, [](const agreed_slots* a) { return a->making_ != nullptr; });
@@ -141,7 +141,7 @@ agreed_slots::~agreed_slots() {
   std::erase(c.alive, this);
 }
 
-agreed_slots::control& agreed_slots::control_of(const detail::neighbourhood& n, int nth) noexcept {
+agreed_slots::control& agreed_slots::control_of(const neighbourhood& n, int nth) noexcept {
   return *reinterpret_cast<control*>(n.notes(nth));
 }
 
@@ -151,15 +151,15 @@ void agreed_slots::begin(MPI_Comm comm, demands d) {
   ranks_ = size_of(comm);
   rank_ = rank_in(comm);
   if (ranks_ > most_ranks) return give_up(reasons::ranks);
-  detail::neighbourhood_making::member mine{.rank = rank_,
-                                            .places = places_of(comm, ranks_),
-                                            .here = {},
-                                            .edges = std::move(d.edges),
-                                            .notes = sizeof(control) + d.notes,
-                                            .each_with_each = d.each_with_each};
+  neighbourhood_making::member mine{.rank = rank_,
+                                    .places = places_of(comm, ranks_),
+                                    .here = {},
+                                    .edges = std::move(d.edges),
+                                    .notes = sizeof(control) + d.notes,
+                                    .each_with_each = d.each_with_each};
   for (int rank = 0; rank < ranks_; ++rank)
     if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
-  making_ = std::make_unique<detail::neighbourhood_making>(std::move(mine));
+  making_ = std::make_unique<neighbourhood_making>(std::move(mine));
   {
     common& c = shared();
     const std::lock_guard lock(c.mutex);
@@ -178,7 +178,7 @@ void agreed_slots::go_on() {
   const auto& joined_one = making_->join();
   over_ = making_->over();
   if (joined_one == nullptr) return;
-  detail::neighbourhood& n = *joined_one;
+  neighbourhood& n = *joined_one;
   if (!know_edges(n)) return give_up();
   settle(handover::decide(control_of(n, 0).served, 1, starts_, [&]() -> std::optional<bool> {
     for (int r = 0; r < ranks_; ++r)
@@ -188,7 +188,7 @@ void agreed_slots::go_on() {
 }
 
 // False where a rank never will. A rank that has joined has announced its starts so far.
-bool agreed_slots::know_edges(detail::neighbourhood& n) {
+bool agreed_slots::know_edges(neighbourhood& n) {
   std::atomic<joined>& mine = control_of(n, rank_).stage;
   if (mine.load(std::memory_order_relaxed) == joined::no) {
     static_cast<void>(handover::decide(control_of(n, 0).served, 1, starts_, no_choice));

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/nodes/neighbourhood_making.hpp"
 #include "base/sizes.hpp"
+#include "interpose/neighbourhood/neighbourhood_making.hpp"
 #include "interpose/serve/handover.hpp"
 #include "mpi/communicator.hpp"
 
@@ -22,7 +22,7 @@ class agreed_slots {
   /// Starts that the MPI library does before ranks begin to agree.
   static constexpr int tries = 3;
   struct demands {
-    detail::neighbourhood::neighbours edges;
+    neighbourhood::neighbours edges;
     std::size_t notes = 0;
     bool each_with_each = false;  ///< as in neighbourhood_making
     bool wanted = true;           ///< this rank takes part
@@ -67,7 +67,7 @@ class agreed_slots {
   /// They are made, or cannot be.
   [[nodiscard]] bool over() const noexcept { return over_; }
   /// Null where they are not made.
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& made() const noexcept { return made_; }
+  [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
   /// The area of the n-th rank in their memory for the caller; where they are made, on one node.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
   /// The communicator is freed: unfinished slots are dropped.
@@ -80,12 +80,12 @@ class agreed_slots {
     alignas(detail::cache_line) handover::word served;  // of the first rank: from which start on
     std::atomic<joined> stage;
   };
-  [[nodiscard]] static control& control_of(const detail::neighbourhood& n, int nth) noexcept;
+  [[nodiscard]] static control& control_of(const neighbourhood& n, int nth) noexcept;
 
   void begin(MPI_Comm comm, demands d);
   void finish(MPI_Comm comm);
   void go_on();
-  bool know_edges(detail::neighbourhood& n);
+  bool know_edges(neighbourhood& n);
   void settle(const handover::decision& d) noexcept;
 
   bool over_;
@@ -95,8 +95,8 @@ class agreed_slots {
   std::uint64_t last_of_library_ = 0;
   int tag_ = -1;
   int rank_ = 0, ranks_ = 1;
-  std::unique_ptr<detail::neighbourhood_making> making_;  // until the communicator is freed
-  std::shared_ptr<detail::neighbourhood> made_;
+  std::unique_ptr<neighbourhood_making> making_;  // until the communicator is freed
+  std::shared_ptr<neighbourhood> made_;
 };
 
 }  // namespace taquin::interpose

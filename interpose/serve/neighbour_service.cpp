@@ -88,7 +88,7 @@ bool neighbour_service::make() {
   }
   if (std::exchange(step_made_, true)) return step_ != nullptr;
   try {
-    step_ = detail::neighbour_step::make(comm_, sources(), destinations());
+    step_ = neighbour_step::make(comm_, sources(), destinations());
   } catch (const usage_error& e) {  // no communicator is left for taquin
     if (!e.collective()) throw;
   }

@@ -55,7 +55,7 @@ class neighbour_call final : public served_exchange {
  private:
   std::shared_ptr<neighbour_service> service_;
   held_side send_, recv_;
-  std::optional<taquin::detail::neighbour_exchange> call_;  // made by the first start by taquin
+  std::optional<neighbour_exchange> call_;  // made by the first start by taquin
 };
 
 // The data of a call, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/nodes/neighbour_step.hpp"
-#include "algorithms/nodes/neighbourhood.hpp"
+#include "interpose/neighbourhood/neighbour_step.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/served_exchange.hpp"
 #include "taquin/exchange.hpp"
@@ -51,7 +51,7 @@ class neighbour_service {
 
   /// A blocking exchange by slots or steps; both sides have elements.
   void exchange(const blocks& send, const blocks& recv);
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
+  [[nodiscard]] const std::shared_ptr<neighbourhood>& slots() const noexcept { return slots_.made(); }
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return edges_.sources; }
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return edges_.destinations; }
   [[nodiscard]] outcome by_taquin() const;
@@ -70,12 +70,12 @@ class neighbour_service {
   by next_of_winner() noexcept;
 
   MPI_Comm comm_;
-  detail::neighbourhood::neighbours edges_;
+  neighbourhood::neighbours edges_;
   agreed_slots slots_;
   bool on_one_node_;
-  std::optional<detail::neighbour_exchange> call_;  // of blocking calls
-  std::unique_ptr<detail::neighbour_step> step_;    // of those between nodes
-  std::array<double, 2> best_{};                    // by who
+  std::optional<neighbour_exchange> call_;  // of blocking calls
+  std::unique_ptr<neighbour_step> step_;    // of those between nodes
+  std::array<double, 2> best_{};            // by who
   int blocking_calls_ = 0;
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
   int next_pause_ = least_pause;

@@ -69,7 +69,7 @@ class call_by_slots final : public served_exchange {
   std::shared_ptr<start_service> service_;
   start_service::turn turn_;
   held_side send_, recv_;
-  taquin::detail::neighbour_exchange call_;
+  neighbour_exchange call_;
 };
 
 outcome by_library(const start_service::turn& turn) { return {.reason = turn.reason, .trial = turn.lost}; }

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "algorithms/nodes/neighbourhood.hpp"
 #include "interpose/event.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/start_contest.hpp"
 #include "taquin/exchange.hpp"
@@ -41,7 +41,7 @@ class start_service {
   turn next(MPI_Comm comm, const exchange& x);
   /// A timed call has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept;
-  [[nodiscard]] const std::shared_ptr<detail::neighbourhood>& slots() const noexcept { return slots_.made(); }
+  [[nodiscard]] const std::shared_ptr<neighbourhood>& slots() const noexcept { return slots_.made(); }
   [[nodiscard]] std::size_t ranks() const noexcept { return static_cast<std::size_t>(ranks_); }
   [[nodiscard]] outcome by_slots() const;
 

@@ -2,16 +2,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "algorithms/nodes/neighbourhood.hpp"
 #include "base/sizes.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 namespace {
 
 constexpr std::size_t least_page = 4096;
 
-std::size_t list_bytes(std::size_t widest) noexcept { return up_to_line((widest + 1) * sizeof(int)); }
+std::size_t list_bytes(std::size_t widest) noexcept { return detail::up_to_line((widest + 1) * sizeof(int)); }
 
 }  // namespace
 
@@ -23,12 +23,12 @@ bool has_no_rank_twice(std::span<const int> ranks) noexcept {
 
 std::size_t neighbourhood::most_bytes(int ranks, std::size_t notes) noexcept {
   std::size_t most = 0;
-  for (std::size_t widest = 0; widest <= as_size(ranks); ++widest) most = std::max(most, bytes(widest, notes));
+  for (std::size_t widest = 0; widest <= detail::as_size(ranks); ++widest) most = std::max(most, bytes(widest, notes));
   return most;
 }
 
 std::size_t neighbourhood::bytes(std::size_t widest, std::size_t notes) noexcept {
-  return up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
+  return detail::up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
 }
 
 int* neighbourhood::destinations_of(int nth) const noexcept { return reinterpret_cast<int*>(part_of(nth) + notes_); }
@@ -45,20 +45,20 @@ int neighbourhood::number_here(int rank) const noexcept {
   return at != here_.end() && *at == rank ? static_cast<int>(at - here_.begin()) : -1;
 }
 
-std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
+std::shared_ptr<neighbourhood> neighbourhood::make(member m, detail::mapping memory) {
   std::shared_ptr<neighbourhood> made(new neighbourhood);
   neighbourhood& n = *made;
   n.memory_ = std::move(memory);
   n.comm_ = std::move(m.messages);
   n.most_in_slot_ = most_in_slot(m.widest);
   n.part_ = bytes(m.widest, m.notes);
-  n.notes_ = up_to_line(m.notes);
+  n.notes_ = detail::up_to_line(m.notes);
   n.widest_ = m.widest;
   n.here_.assign(m.here.begin(), m.here.end());
   n.mine_ = n.number_here(m.rank);
   n.whole_ = m.whole;
-  n.tag_ = m.tags[as_size(m.rank)];
-  const auto place = [&](int peer) { return peer < 0 ? MPI_PROC_NULL : m.places[as_size(peer)]; };
+  n.tag_ = m.tags[detail::as_size(m.rank)];
+  const auto place = [&](int peer) { return peer < 0 ? MPI_PROC_NULL : m.places[detail::as_size(peer)]; };
   for (const int peer : m.edges.sources) n.in_.push_back({.peer = peer, .at = place(peer), .tag = n.tag_});
   std::vector<int> here;
   for (const int peer : m.edges.destinations) {
@@ -66,7 +66,7 @@ std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
     n.out_.push_back({.peer = peer,
                       .memory = number < 0 ? nullptr : n.edge_of(n.mine_, here.size()),
                       .at = place(peer),
-                      .tag = peer < 0 ? 0 : m.tags[as_size(peer)]});
+                      .tag = peer < 0 ? 0 : m.tags[detail::as_size(peer)]});
     if (number >= 0) here.push_back(number);
   }
   n.arrived_.resize(n.in_.size());
@@ -79,13 +79,13 @@ std::shared_ptr<neighbourhood> neighbourhood::make(member m, mapping memory) {
 bool neighbourhood::take_pages() {
   const std::size_t first = whole_ ? most_in_slot_ : std::min<std::size_t>(256, most_in_slot_);
   std::byte* const mine = part_of(mine_);
-  if (!mapping::take(mine, whole_ ? part_ : static_cast<std::size_t>(edge_of(mine_, 0) - mine))) return false;
+  if (!detail::mapping::take(mine, whole_ ? part_ : static_cast<std::size_t>(edge_of(mine_, 0) - mine))) return false;
   for (edge& e : out_) {
     e.taken.fill(first);
     if (e.memory == nullptr || whole_) continue;
-    if (!mapping::take(e.memory, sizeof(edge_head))) return false;
+    if (!detail::mapping::take(e.memory, sizeof(edge_head))) return false;
     for (std::uint64_t call = 0; call < slots; ++call)
-      if (!mapping::take(reinterpret_cast<std::byte*>(&slot_of(e, call)), sizeof(slot) + first)) return false;
+      if (!detail::mapping::take(reinterpret_cast<std::byte*>(&slot_of(e, call)), sizeof(slot) + first)) return false;
   }
   return true;
 }
@@ -100,11 +100,11 @@ bool neighbourhood::all_have_come() noexcept {
     while (*at != mine_ && *at != -1) ++at;
     known = known && *at != -1;
     if (*at == -1) continue;
-    e.memory = edge_of(source, as_size(at - begin));
+    e.memory = edge_of(source, detail::as_size(at - begin));
     for (std::size_t k = 0; whole_ && k < edge_bytes(most_in_slot_); k += least_page)  // maps the pages
       static_cast<void>(*static_cast<const volatile std::byte*>(e.memory + k));
   }
   return known;
 }
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

@@ -1,5 +1,5 @@
 // Exchanges among neighbours through shared memory, against the MPI library's MPI_Neighbor_alltoallw.
-#include "algorithms/nodes/neighbourhood.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "harness/neighbours.hpp"
+#include "interpose/neighbourhood/make_neighbourhood.hpp"
 #include "support/types.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
@@ -20,9 +20,9 @@
 namespace taquin::test {
 namespace {
 
-using detail::neighbour_exchange;
-using detail::neighbourhood;
-using harness::make_neighbourhood;
+using interpose::make_neighbourhood;
+using interpose::neighbour_exchange;
+using interpose::neighbourhood;
 
 constexpr std::byte guard{0xa5};
 

@@ -21,7 +21,7 @@
 #include "node/internode.hpp"
 #include "taquin/exchange.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 class neighbour_step {
  public:
@@ -45,10 +45,10 @@ class neighbour_step {
   [[nodiscard]] std::size_t memory() const noexcept { return step_.share(); }
 
  private:
-  neighbour_step(mpi::communicator& comm, internode& step);
+  neighbour_step(mpi::communicator& comm, detail::internode& step);
   void run(const blocks& send, const blocks& recv);
   [[nodiscard]] bool fits(const block& b) const noexcept {
-    return as_size(b.bytes()) <= std::min(step_.most_bytes(), most_bytes);
+    return detail::as_size(b.bytes()) <= std::min(step_.most_bytes(), most_bytes);
   }
   void write(const blocks& send);
   void take(std::size_t source, const block& b, const blocks& recv);
@@ -56,7 +56,7 @@ class neighbour_step {
   bool messages_complete(const blocks& recv, bool block);
 
   mpi::communicator::lease comm_;
-  internode& step_;
+  detail::internode& step_;
   std::vector<int> sources_, destinations_;
   std::vector<int> block_for_;         // of each rank; -1: none
   std::vector<MPI_Request> messages_;  // receives by source, then sends by destination
@@ -65,4 +65,4 @@ class neighbour_step {
   std::optional<mpi::truncation> truncation_;  // the first of the call
 };
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

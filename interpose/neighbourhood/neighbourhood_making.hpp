@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/nodes/begun_collective.hpp"
-#include "algorithms/nodes/neighbourhood.hpp"
+#include "interpose/neighbourhood/begun_collective.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 #include "mpi/communicator.hpp"
 #include "node/mapping.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 class neighbourhood_making {
  public:
@@ -49,7 +49,7 @@ class neighbourhood_making {
   /// Null where this rank has not joined. Local.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& joined_one() const noexcept { return joined_; }
   /// All ranks have: others can no longer map the memory.
-  void all_have_joined() noexcept { mapping::close(mine_.key); }
+  void all_have_joined() noexcept { detail::mapping::close(mine_.key); }
   /// This rank cannot join: ranks of a node share no memory, a rank cannot take part, or ranks are on several nodes and
   /// none has a neighbour on its own.
   [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
@@ -66,9 +66,9 @@ class neighbourhood_making {
   enum class stage : std::uint8_t { first, publishing, joined, over };
   // The record of each rank for all others.
   struct told {
-    std::int32_t tag = -1;  // of its incoming messages; −1: it cannot take part
-    std::int32_t here = 0;  // destinations on its node
-    mapping_key key;        // of the memory of its node, which the first rank there makes
+    std::int32_t tag = -1;    // of its incoming messages; −1: it cannot take part
+    std::int32_t here = 0;    // destinations on its node
+    detail::mapping_key key;  // of the memory of its node, which the first rank there makes
   };
 
   [[nodiscard]] bool all_can() const noexcept;
@@ -82,9 +82,9 @@ class neighbourhood_making {
   told mine_;
   std::vector<told> all_;
   std::int32_t good_ = 0, all_good_ = 0;
-  mapping memory_;
+  detail::mapping memory_;
   begun_collective under_way_;
   std::shared_ptr<neighbourhood> joined_;
 };
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

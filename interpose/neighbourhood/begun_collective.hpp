@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 class begun_collective {
  public:
@@ -34,4 +34,4 @@ class begun_collective {
   bool must_stay_ = false;
 };
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

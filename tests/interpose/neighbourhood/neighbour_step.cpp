@@ -1,5 +1,5 @@
 // Exchanges among neighbours between nodes: blocks in the step, blocks as messages, and sizes that do not fit.
-#include "algorithms/nodes/neighbour_step.hpp"
+#include "interpose/neighbourhood/neighbour_step.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -15,7 +15,7 @@
 namespace taquin::test {
 namespace {
 
-using detail::neighbour_step;
+using interpose::neighbour_step;
 
 constexpr int most = static_cast<int>(neighbour_step::most_bytes / sizeof(int));
 

@@ -39,7 +39,7 @@
 #include "node/mapping.hpp"
 #include "taquin/exchange.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 /// Checks a side of a rank: two ranks then identify an edge. MPI_PROC_NULL may be there more often. Allocates nothing.
 [[nodiscard]] bool has_no_rank_twice(std::span<const int> ranks) noexcept;
@@ -68,7 +68,7 @@ class neighbourhood {
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
   /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where
   /// there are no pages.
-  static std::shared_ptr<neighbourhood> make(member m, mapping memory);
+  static std::shared_ptr<neighbourhood> make(member m, detail::mapping memory);
   /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source here does not
   /// have this rank as a destination.
   [[nodiscard]] bool all_have_come() noexcept;
@@ -80,7 +80,7 @@ class neighbourhood {
   /// The longest block that passes through shared memory.
   [[nodiscard]] std::size_t most_in_slot() const noexcept { return most_in_slot_; }
   /// Of all parts here.
-  [[nodiscard]] std::size_t memory() const noexcept { return here_.size() * part_ + mapping::header; }
+  [[nodiscard]] std::size_t memory() const noexcept { return here_.size() * part_ + detail::mapping::header; }
 
  private:
   friend class neighbour_exchange;
@@ -91,8 +91,8 @@ class neighbourhood {
     [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   };
   struct edge_head {
-    alignas(cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
-    alignas(cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
+    alignas(detail::cache_line) std::atomic<std::uint64_t> around;                           // written by the sender
+    alignas(detail::cache_line) std::array<std::atomic<std::uint64_t>, slots> acknowledged;  // written by the receiver
   };
   // An edge in shared memory: its head, then its slots. Null memory: the peer is on another node, or there is none.
   struct edge {
@@ -134,7 +134,7 @@ class neighbourhood {
   [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
   [[nodiscard]] bool take_pages();
   // Of a part: its rank's failure record, its destinations here by their numbers here, -1 after the last, its edges.
-  [[nodiscard]] std::byte* part_of(int nth) const noexcept { return memory_.data() + as_size(nth) * part_; }
+  [[nodiscard]] std::byte* part_of(int nth) const noexcept { return memory_.data() + detail::as_size(nth) * part_; }
   [[nodiscard]] int* destinations_of(int nth) const noexcept;
   [[nodiscard]] std::byte* edge_of(int nth, std::size_t destination) const noexcept;
   [[nodiscard]] int number_here(int rank) const noexcept;
@@ -142,7 +142,7 @@ class neighbourhood {
   void send_around(const edge& e, std::span<const std::byte> contents);
   void receive_around(std::size_t source);
 
-  mapping memory_;
+  detail::mapping memory_;
   std::size_t part_ = 0;   // bytes of each rank
   std::size_t notes_ = 0;  // of them
   std::size_t widest_ = 0;
@@ -151,7 +151,7 @@ class neighbourhood {
   bool whole_ = false;
   mpi::communicator::lease comm_;
   int tag_ = 0;
-  patience timeout_ = patience::of({});
+  detail::patience timeout_ = detail::patience::of({});
   std::size_t most_in_slot_ = 0;
   std::vector<edge> in_, out_;
   std::vector<arrivals> arrived_;  // by source
@@ -205,4 +205,4 @@ class neighbour_exchange final : private mpi::awaited {
   std::optional<mpi::truncation> truncation_;  // the first of the call
 };
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

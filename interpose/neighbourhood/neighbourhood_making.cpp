@@ -1,4 +1,4 @@
-#include "algorithms/nodes/neighbourhood_making.hpp"
+#include "interpose/neighbourhood/neighbourhood_making.hpp"
 
 #include <algorithm>
 #include <new>
@@ -9,7 +9,7 @@
 #include "base/sizes.hpp"
 #include "mpi/check.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 namespace {
 
@@ -21,11 +21,11 @@ constexpr std::string_view name = "neighbour_slots";  // the report of a wait th
 void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease messages, int tag) {
   const bool known = std::ranges::find(member_.places, MPI_UNDEFINED) == member_.places.end();
   messages_ = std::move(messages);
-  if (known && messages_ != nullptr && environment::get().shared_memory && has_no_rank_twice(member_.edges.sources) &&
-      has_no_rank_twice(member_.edges.destinations))
+  if (known && messages_ != nullptr && detail::environment::get().shared_memory &&
+      has_no_rank_twice(member_.edges.sources) && has_no_rank_twice(member_.edges.destinations))
     mine_.tag = tag;
   if (member_.rank == member_.here.front() && mine_.tag >= 0) {
-    memory_ = mapping::create(member_.here.size() * most_bytes(), mine_.key, mapping::pages::in_parts);
+    memory_ = detail::mapping::create(member_.here.size() * most_bytes(), mine_.key, detail::mapping::pages::in_parts);
     if (memory_.empty()) mine_.tag = -1;
   }
   mine_.here = static_cast<std::int32_t>(std::ranges::count_if(
@@ -46,7 +46,7 @@ std::shared_ptr<neighbourhood> neighbourhood_making::finish(MPI_Comm comm, std::
     attach();
   }
   if (!all(comm, number, joined_ != nullptr) || !all(comm, number, joined_->all_have_come())) return nullptr;
-  mapping::close(mine_.key);
+  detail::mapping::close(mine_.key);
   return joined_;
 }
 
@@ -66,9 +66,9 @@ bool neighbourhood_making::all_can() const noexcept {
 void neighbourhood_making::attach() {
   if (!all_can()) return end();
   const int first = member_.here.front();
-  if (member_.rank != first) memory_ = mapping::attach(all_[as_size(first)].key);
+  if (member_.rank != first) memory_ = detail::mapping::attach(all_[detail::as_size(first)].key);
   std::int32_t widest = 0;
-  for (const int rank : member_.here) widest = std::max(widest, all_[as_size(rank)].here);
+  for (const int rank : member_.here) widest = std::max(widest, all_[detail::as_size(rank)].here);
   try {
     std::vector<int> tags(all_.size());
     std::ranges::transform(all_, tags.begin(), &told::tag);
@@ -79,7 +79,7 @@ void neighbourhood_making::attach() {
                                      .tags = tags,
                                      .here = member_.here,
                                      .edges = member_.edges,
-                                     .widest = as_size(widest),
+                                     .widest = detail::as_size(widest),
                                      .notes = member_.notes,
                                      .whole = member_.each_with_each},
                                     std::move(memory_));
@@ -96,7 +96,7 @@ void neighbourhood_making::end() noexcept {
   joined_.reset();
   memory_ = {};
   messages_.reset();
-  mapping::close(mine_.key);
+  detail::mapping::close(mine_.key);
 }
 
 void neighbourhood_making::give_up() noexcept {
@@ -104,4 +104,4 @@ void neighbourhood_making::give_up() noexcept {
   end();
 }
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

@@ -1,4 +1,4 @@
-#include "algorithms/nodes/neighbourhood.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "mpi/leave.hpp"
 #include "mpi/request_set.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 namespace {
 
@@ -41,14 +41,15 @@ bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
 bool neighbourhood::has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept {
   std::size_t& taken = e.taken[call % slots];
   if (bytes <= taken) return true;
-  if (!mapping::take(slot_of(e, call).data(), most_in_slot_)) return false;
+  if (!detail::mapping::take(slot_of(e, call).data(), most_in_slot_)) return false;
   taken = most_in_slot_;
   return true;
 }
 
 std::size_t neighbourhood::most_in_slot(std::size_t widest) noexcept {
-  const std::size_t fair = most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / cache_line * cache_line;
-  return std::clamp(fair, cache_line, most_in_any_slot + cache_line) - sizeof(slot);
+  const std::size_t fair =
+      most_of_rank / (std::max<std::size_t>(widest, 1) * slots) / detail::cache_line * detail::cache_line;
+  return std::clamp(fair, detail::cache_line, most_in_any_slot + detail::cache_line) - sizeof(slot);
 }
 
 std::size_t neighbourhood::edge_bytes(std::size_t most_in_slot) noexcept {
@@ -145,9 +146,9 @@ auto neighbour_exchange::in_call(Work work) {
   return mpi::or_leave(comm, [&] {
     const mpi::in_call here(&comm.calls(), facts);
     const mpi::present present(&comm);
-    std::optional<call_watch> clock;
+    std::optional<detail::call_watch> clock;
     if (n_->timeout_.seconds > 0) [[unlikely]]
-      clock.emplace(known_comm::of(comm), facts, number_, name, n_->timeout_);
+      clock.emplace(detail::known_comm::of(comm), facts, number_, name, n_->timeout_);
     return work();
   });
 }
@@ -167,7 +168,8 @@ void neighbour_exchange::begin() {
   for (std::size_t s = 0; s < n_->in_.size(); ++s) {
     const neighbourhood::edge& e = n_->in_[s];
     if (e.memory != nullptr) waits_for_.push_back(s);
-    if (e.is_elsewhere() || (e.memory != nullptr && as_size(recv_[static_cast<int>(s)].bytes()) > n_->most_in_slot_))
+    if (e.is_elsewhere() ||
+        (e.memory != nullptr && detail::as_size(recv_[static_cast<int>(s)].bytes()) > n_->most_in_slot_))
       receive(s);
   }
   for (std::size_t d = 0; d < n_->out_.size(); ++d) {
@@ -205,9 +207,9 @@ void neighbour_exchange::write(std::size_t destination) {
   const auto put = [&](std::byte* to) {
     if (header.bytes == 0 || !fits) return;
     if (b.element.contiguous())
-      copy_bytes(to, from, header.bytes);
+      detail::copy_bytes(to, from, header.bytes);
     else
-      pack(from, b.count, b.element, to);
+      detail::pack(from, b.count, b.element, to);
   };
   if (neighbourhood::is_free(e, call_) && n_->has_room(e, call_, fits ? header.bytes : 0)) {
     e.written[call_ % neighbourhood::slots] = call_;
@@ -258,9 +260,9 @@ void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std:
   std::byte* const to = static_cast<std::byte*>(recv_.base) + b.offset;
   if (const std::size_t n = std::min(bytes, room); n > 0) {
     if (b.element.contiguous())
-      copy_bytes(to, from, n);
+      detail::copy_bytes(to, from, n);
     else
-      unpack_first(from, static_cast<count_t>(n), to, b.count, b.element);
+      detail::unpack_first(from, static_cast<count_t>(n), to, b.count, b.element);
   }
 }
 
@@ -301,7 +303,7 @@ bool neighbour_exchange::slots_have_come() {
 
 void neighbour_exchange::end() {
   if (const auto t = std::exchange(truncation_, std::nullopt))
-    mpi::refuse_truncation(*t, n_->here_[as_size(n_->mine_)]);
+    mpi::refuse_truncation(*t, n_->here_[detail::as_size(n_->mine_)]);
 }
 
 bool neighbour_exchange::test() {
@@ -329,4 +331,4 @@ void neighbour_exchange::describe(mpi::wait_note& note) const {
   for (const std::size_t source : waits_for_) note.miss(n_->in_[source].at);
 }
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

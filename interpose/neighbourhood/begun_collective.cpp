@@ -1,4 +1,4 @@
-#include "algorithms/nodes/begun_collective.hpp"
+#include "interpose/neighbourhood/begun_collective.hpp"
 
 #include <sched.h>
 
@@ -12,7 +12,7 @@
 #include "mpi/watch.hpp"
 #include "node/call_watch.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm) {
   struct others final : mpi::awaited {
@@ -20,11 +20,11 @@ void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_vie
   };
   const others what;
   std::shared_ptr<mpi::call_record> record;
-  std::optional<call_watch> clock;
-  if (const patience p = patience::of({}); p.seconds > 0) {
+  std::optional<detail::call_watch> clock;
+  if (const detail::patience p = detail::patience::of({}); p.seconds > 0) {
     record = mpi::make_call_record(comm);
-    clock.emplace(known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv), number,
-                  algorithm, p);
+    clock.emplace(detail::known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv),
+                  number, algorithm, p);
   }
   must_stay_ = true;
   for (mpi::backoff waiting(&what);; waiting.pause()) {
@@ -52,4 +52,4 @@ void begun_collective::give_up() noexcept {
   must_stay_ = done == 0;
 }
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose

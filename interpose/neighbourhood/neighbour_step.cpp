@@ -1,4 +1,4 @@
-#include "algorithms/nodes/neighbour_step.hpp"
+#include "interpose/neighbourhood/neighbour_step.hpp"
 
 #include <algorithm>
 #include <new>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/nodes/neighbourhood.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "interpose/neighbourhood/neighbourhood.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -17,17 +17,17 @@
 #include "mpi/probed.hpp"
 #include "node/call_watch.hpp"
 
-namespace taquin::detail {
+namespace taquin::interpose {
 
 namespace {
 
 // Of all ranks: some block is a message.
-internode::record told(bool any_message) noexcept {
-  internode::record r{};
+detail::internode::record told(bool any_message) noexcept {
+  detail::internode::record r{};
   r[0] = std::byte{any_message};
   return r;
 }
-void either(internode::record& all, const internode::record& other) noexcept { all[0] |= other[0]; }
+void either(detail::internode::record& all, const detail::internode::record& other) noexcept { all[0] |= other[0]; }
 
 std::byte* place_of(const blocks& side, const block& b) noexcept {
   return static_cast<std::byte*>(side.base) + b.offset;
@@ -35,7 +35,7 @@ std::byte* place_of(const blocks& side, const block& b) noexcept {
 
 }  // namespace
 
-neighbour_step::neighbour_step(mpi::communicator& comm, internode& step) : comm_(comm.keep()), step_(step) {}
+neighbour_step::neighbour_step(mpi::communicator& comm, detail::internode& step) : comm_(comm.keep()), step_(step) {}
 
 neighbour_step::~neighbour_step() {
   if (mpi::finalized()) return;
@@ -46,18 +46,18 @@ neighbour_step::~neighbour_step() {
 std::unique_ptr<neighbour_step> neighbour_step::make(MPI_Comm comm, std::span<const int> sources,
                                                      std::span<const int> destinations) {
   mpi::communicator& state = mpi::communicator::of(comm);
-  internode* const step = internode::of(state);
-  if (step == nullptr || !internode::joins_nodes(state)) return nullptr;
+  detail::internode* const step = detail::internode::of(state);
+  if (step == nullptr || !detail::internode::joins_nodes(state)) return nullptr;
   std::unique_ptr<neighbour_step> made;
   try {
     if (has_no_rank_twice(sources) && has_no_rank_twice(destinations)) {
       made.reset(new neighbour_step(state, *step));
       made->sources_.assign(sources.begin(), sources.end());
       made->destinations_.assign(destinations.begin(), destinations.end());
-      made->block_for_.assign(as_size(state.size()), -1);
+      made->block_for_.assign(detail::as_size(state.size()), -1);
       made->messages_.assign(sources.size() + destinations.size(), MPI_REQUEST_NULL);
       for (std::size_t d = 0; d < destinations.size(); ++d)
-        if (destinations[d] >= 0) made->block_for_[as_size(destinations[d])] = static_cast<int>(d);
+        if (destinations[d] >= 0) made->block_for_[detail::as_size(destinations[d])] = static_cast<int>(d);
     }
   } catch (const std::bad_alloc&) {
     made.reset();
@@ -73,9 +73,9 @@ void neighbour_step::exchange(const blocks& send, const blocks& recv) {
   mpi::or_leave(comm, [&] {
     const mpi::in_call here(&comm.calls(), facts);
     const mpi::present present(&comm);
-    std::optional<call_watch> clock;
-    if (const patience p = patience::of({}); p.seconds > 0) [[unlikely]]
-      clock.emplace(known_comm::of(comm), facts, number, name, p);
+    std::optional<detail::call_watch> clock;
+    if (const detail::patience p = detail::patience::of({}); p.seconds > 0) [[unlikely]]
+      clock.emplace(detail::known_comm::of(comm), facts, number, name, p);
     run(send, recv);
   });
   if (const auto t = std::exchange(truncation_, std::nullopt)) mpi::refuse_truncation(*t, comm.rank());
@@ -110,15 +110,15 @@ void neighbour_step::run(const blocks& send, const blocks& recv) {
 
 void neighbour_step::write(const blocks& send) {
   for (const int rank : step_.order()) {
-    const int d = block_for_[as_size(rank)];
+    const int d = block_for_[detail::as_size(rank)];
     const block b = d < 0 ? block{} : send[d];
     if (!fits(b)) {
       step_.no_room();
       continue;
     }
-    const std::size_t bytes = as_size(b.bytes());
+    const std::size_t bytes = detail::as_size(b.bytes());
     std::byte* const to = step_.room(bytes);
-    if (bytes > 0) pack(place_of(send, b), b.count, b.element, to);
+    if (bytes > 0) detail::pack(place_of(send, b), b.count, b.element, to);
   }
 }
 
@@ -129,14 +129,14 @@ void neighbour_step::truncated(int peer, count_t bytes, count_t room) noexcept {
 // From the step; or, if it arrives as a message for which no receive was posted, into memory of its own.
 void neighbour_step::take(std::size_t source, const block& b, const blocks& recv) {
   const int peer = sources_[source];
-  const auto room = as_size(b.bytes());
+  const auto room = detail::as_size(b.bytes());
   std::span<const std::byte> came = step_.block(peer);
   std::vector<std::byte> unexpected;
   if (step_.elsewhere(peer)) {
     if (messages_[source] != MPI_REQUEST_NULL) return;
     mpi::probed message;
     for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !message.look(comm_->get(), tag_, peer);) waiting.pause();
-    unexpected.resize(as_size(message.bytes));
+    unexpected.resize(detail::as_size(message.bytes));
     message.receive(unexpected.data());
     came = unexpected;
   } else {
@@ -144,7 +144,7 @@ void neighbour_step::take(std::size_t source, const block& b, const blocks& recv
   }
   if (came.size() > room) truncated(peer, static_cast<count_t>(came.size()), b.bytes());
   const std::size_t n = std::min(came.size(), room);
-  if (n > 0) unpack_first(came.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
+  if (n > 0) detail::unpack_first(came.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
 }
 
 bool neighbour_step::messages_complete(const blocks& recv, bool block) {
@@ -162,4 +162,4 @@ bool neighbour_step::messages_complete(const blocks& recv, bool block) {
   return true;
 }
 
-}  // namespace taquin::detail
+}  // namespace taquin::interpose
