@@ -227,6 +227,23 @@ int taquin_f_redistribute_layout_in_place(const CFI_cdesc_t *array, TAQUIN_Layou
                                              MPI_Comm_f2c(*comm));
 }
 
+int taquin_f_redistribute_layout_init(const CFI_cdesc_t *from_array, TAQUIN_Layout from, const CFI_cdesc_t *to_array,
+                                      TAQUIN_Layout to, const int axes[], handle type, handle comm,
+                                      TAQUIN_Layout_plan *plan) {
+  const struct sentinels none = {"", ""};
+  const void *source = address(from_array, none, SEND_INVALID);
+  void *target = address(to_array, none, RECV_INVALID);
+  return TAQUIN_Redistribute_layout_init(source, from, target, to, axes, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm),
+                                         plan);
+}
+
+int taquin_f_redistribute_layout_in_place_init(const CFI_cdesc_t *array, TAQUIN_Layout from, TAQUIN_Layout to,
+                                               const int axes[], handle type, handle comm, TAQUIN_Layout_plan *plan) {
+  const struct sentinels none = {"", ""};
+  return TAQUIN_Redistribute_layout_in_place_init(address(array, none, DATA_INVALID), from, to, axes,
+                                                  MPI_Type_f2c(*type), MPI_Comm_f2c(*comm), plan);
+}
+
 int taquin_f_redistribution_set_data(TAQUIN_Redistribution redistribution, const CFI_cdesc_t *data) {
   const struct sentinels none = {"", ""};
   return TAQUIN_Redistribution_set_data(redistribution, address(data, none, DATA_INVALID));
@@ -240,6 +257,45 @@ int taquin_f_redistribution_roll_back(TAQUIN_Redistribution redistribution, hand
                                       const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map) {
   return TAQUIN_Redistribution_roll_back(redistribution, MPI_Comm_f2c(*survivors), length, dest_ranks, dest_indices,
                                          map);
+}
+
+/* ---- Migration. ---- */
+
+/* taquin_array of the modules. */
+struct array {
+  void *data;
+  MPI_Count item_length;
+  MPI_Fint type;
+  MPI_Count capacity;
+};
+
+static void check_destinations(MPI_Count items, MPI_Count length) {
+  if (length < items) TAQUIN_Set_invalid_argument("destinations has fewer elements than there are items");
+}
+
+int taquin_f_migrate(const CFI_cdesc_t *array, MPI_Count items, MPI_Count capacity, MPI_Count item_length, handle type,
+                     const int destinations[], MPI_Count length, handle comm, MPI_Count *arrived) {
+  const struct sentinels none = {"", ""};
+  check_destinations(items, length);
+  return TAQUIN_Migrate(address(array, none, DATA_INVALID), items, capacity, item_length, MPI_Type_f2c(*type),
+                        destinations, MPI_Comm_f2c(*comm), arrived);
+}
+
+int taquin_f_migrate_arrays(int narrays, const struct array arrays[], MPI_Count items, const int destinations[],
+                            MPI_Count length, handle comm, MPI_Count *arrived) {
+  TAQUIN_Array *made = narrays > 0 ? malloc(sizeof *made * (size_t)narrays) : NULL;
+  int i, code;
+  check_destinations(items, length);
+  if (narrays > 0 && made == NULL) TAQUIN_Set_invalid_argument("out of memory");
+  for (i = 0; i < narrays && made != NULL; ++i) {
+    made[i].data = arrays[i].data;
+    made[i].item_length = arrays[i].item_length;
+    made[i].type = MPI_Type_f2c(arrays[i].type);
+    made[i].capacity = arrays[i].capacity;
+  }
+  code = TAQUIN_Migrate_arrays(narrays, made, items, destinations, MPI_Comm_f2c(*comm), arrived);
+  free(made);
+  return code;
 }
 
 /* ---- Sparse exchanges. ---- */

@@ -132,8 +132,12 @@ def c_page(tree, out):
         print(f"# C\n\n`#include \"taquin/taquin.h\"`\n\n{head}\n", file=page)
         # The struct of the options is there as a struct; its typedef of the same name would be there twice.
         print("```{doxygenfile} taquin.h\n:sections: innerclass func enum define public-attrib\n```", file=page)
-        print("\n## Patterns and datatypes\n\n```{doxygenfile} patterns.h\n:sections: func enum\n```", file=page)
+        for title, header, sections in (("Migration", "migrate.h", "innerclass func public-attrib"),
+                                        ("Layouts", "layout.h", "func enum"),
+                                        ("Patterns and datatypes", "patterns.h", "func enum")):
+            print(f"\n## {title}\n\n```{{doxygenfile}} {header}\n:sections: {sections}\n```", file=page)
         print("\n## Version\n\n```{doxygenfile} version.h\n:sections: define\n```", file=page)
+        text += (tree / "include/taquin/layout.h").read_text(encoding="utf-8")
         for name in re.findall(r"^typedef struct (?:\w+) \*(\w+);", text, re.M):
             print(f"\n```{{doxygentypedef}} {name}\n```", file=page)
 
@@ -164,7 +168,7 @@ def fortran_page(tree, out):
             if not comment:
                 missing.append(names)
             entries.append((names, comment))
-        if re.match(r"type, public ::", stripped):
+        if re.match(r"type, public(, bind\(C\))? ::", stripped):
             fields = []
         if stripped:
             comment = []

@@ -62,6 +62,8 @@ class migration {
   /// items come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
   /// no room for the storage.
   std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  /// How many items go to this rank, also after plan() has thrown: for storage that is too small.
+  [[nodiscard]] std::size_t incoming() const noexcept;
   /// Whether this rank has its storage and has sorted its items now, or why not: `invalid_text` and its MPI error
   /// class. Collective, but where no rank grows or sorts it returns immediately. Throws usage_error on every rank when
   /// any rank gives a text.

@@ -8,9 +8,11 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "taquin/migrate.hpp"
 
@@ -98,6 +100,28 @@ requires detail::growable<First> &&
   }
   first.resize(arriving);
   (more.resize(arriving), ...);
+}
+
+/// The same for the first `count` items of storage that stays where it is. Returns the number of items that this rank
+/// holds afterwards. Throws `usage_error` on every rank, with the items kept, when more items come to a rank than its
+/// smallest array holds, or `count` is larger than that.
+template <class Destination, class First, class... More>
+requires std::is_trivially_copyable_v<First> &&(std::is_trivially_copyable_v<More>&&...)std::size_t
+    migrate(Destination&& destination, std::size_t count, MPI_Comm comm, const redistribute_options& o,
+            std::span<First> first, std::span<More>... more) {
+  const std::array arrays{detail::array_of<First>(MPI_DATATYPE_NULL), detail::array_of<More>(MPI_DATATYPE_NULL)...};
+  const std::size_t room = std::min({first.size(), more.size()...});
+  const std::size_t before = std::min(count, room);
+  detail::migration m(before, arrays, true, comm, o);
+  const auto invalid = detail::guard("the destinations", [&]() -> std::string {
+    if (count > room) return "more items than the storage holds";
+    return detail::fill_by_index(m, before, destination);
+  });
+  const std::size_t arriving = detail::told(invalid, [&] { return m.plan(invalid.text(), room, std::nullopt); });
+  m.ready(nullptr, MPI_SUCCESS);
+  const std::array<void*, 1 + sizeof...(More)> data{first.data(), more.data()...};
+  m.run(data);
+  return arriving;
 }
 
 /// The same with default options.

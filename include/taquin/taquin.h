@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "taquin/layout.h"
+#include "taquin/migrate.h"
 #include "taquin/patterns.h"
 #include "taquin/version.h"
 

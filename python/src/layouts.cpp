@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -79,45 +80,118 @@ using given_part = std::tuple<std::vector<int>, counts, counts, counts>;
 /// The address and bytes of the old memory, the address of the new, pages that move there; items that it has room for.
 using given_array = std::tuple<std::uintptr_t, std::size_t, std::uintptr_t, py::object, std::size_t>;
 
-/// A redistribution, once: its statistics, where they are `counted`. Without `out` in one array. `held`: bytes of
-/// scratch memory that this rank has already.
+/// A redistribution of one call or of a plan.
+struct prepared {
+  choices options{};
+  std::optional<element_type> type{};
+  std::optional<layout_redistribution> redistribution{};
+
+  /// Collective. Without `out` in one array. `held`: bytes of scratch memory that this rank has already.
+  void make(const given_layout& from, const given_layout& to, const given_part& part, int item, std::size_t held,
+            const py::object& comm, const py::dict& keywords, const given_array& array,
+            const std::optional<given_array>& out) {
+    read(options, keywords);
+    layout_options o = options.for_layouts();
+    std::tie(o.axes, o.from_begin, o.to_begin, o.extents) = part;
+    const layout source = layout_of(from);
+    const layout target = layout_of(to);
+    type.emplace(item);
+    const auto& [old, used, address, into, items] = array;
+    const storage data(old, used, address, into);
+    detail::layout_arguments x{.from_array = data.now,
+                               .from_size = items,
+                               .from = &source,
+                               .to_array = data.now,
+                               .to_size = items,
+                               .to = &target,
+                               .type = type->get(),
+                               .comm = comm_of(comm),
+                               .invalid_text = options.invalid_text_or_null(),
+                               .in_one_array = !out,
+                               .held = held};
+    if (out) {
+      x.to_array = storage(0, 0, std::get<2>(*out), py::none()).now;
+      x.to_size = std::get<4>(*out);
+    }
+    const py::gil_scoped_release released;
+    call_guard::await({});
+    const detail::known_elements known(options.elements);
+    redistribution.emplace(detail::layout_access::make(x, o));
+    (void)data.take();
+  }
+};
+
+/// A redistribution, once: its statistics, where they are `counted`. Arguments as above.
 py::object redistribute_layout(const given_layout& from, const given_layout& to, const given_part& part, int item,
                                std::size_t held, const py::object& comm, const py::dict& keywords,
                                const given_array& array, const std::optional<given_array>& out, bool counted) {
-  choices c;
-  read(c, keywords);
-  layout_options o = c.for_layouts();
-  std::tie(o.axes, o.from_begin, o.to_begin, o.extents) = part;
-  const layout source = layout_of(from);
-  const layout target = layout_of(to);
-  const element_type type(item);
-  const auto& [old, used, address, into, items] = array;
-  const storage data(old, used, address, into);
-  detail::layout_arguments x{.from_array = data.now,
-                             .from_size = items,
-                             .from = &source,
-                             .to_array = data.now,
-                             .to_size = items,
-                             .to = &target,
-                             .type = type.get(),
-                             .comm = comm_of(comm),
-                             .invalid_text = c.invalid_text_or_null(),
-                             .in_one_array = !out,
-                             .held = held};
-  if (out) {
-    x.to_array = storage(0, 0, std::get<2>(*out), py::none()).now;
-    x.to_size = std::get<4>(*out);
-  }
+  prepared once;
+  once.make(from, to, part, item, held, comm, keywords, array, out);
   {
     const py::gil_scoped_release released;
-    call_guard::await({});
-    const detail::known_elements known(c.elements);
-    layout_redistribution move = detail::layout_access::make(x, o);
-    (void)data.take();
-    move();
+    (*once.redistribution)();
   }
-  return counted ? to_python(c.stats) : py::object(py::none());
+  return counted ? to_python(once.options.stats) : py::object(py::none());
 }
+
+class layout_plan {
+ public:
+  layout_plan(const given_layout& from, const given_layout& to, const given_part& part, int item,
+              const py::object& comm, const py::dict& keywords, const given_array& array,
+              const std::optional<given_array>& out)
+      : made_(std::make_unique<prepared>()) {
+    made_->make(from, to, part, item, 0, comm, keywords, array, out);
+  }
+  layout_plan(const layout_plan&) = delete;
+  layout_plan& operator=(const layout_plan&) = delete;
+  // A started plan must not be freed: arriving data would be written to freed memory.
+  ~layout_plan() {
+    if (started_) (void)made_.release();
+  }
+
+  void start() {
+    call([](layout_redistribution& r) { r.start(); });
+    started_ = true;
+  }
+  bool test() {
+    bool complete = false;
+    call([&](layout_redistribution& r) { complete = r.test(); });
+    if (complete) started_ = false;
+    return complete;
+  }
+  void wait() {
+    call([](layout_redistribution& r) { r.wait(); });
+    started_ = false;
+  }
+  void free() {
+    const in_use guard(busy_);
+    if (started_) throw usage_error("the plan is started: wait for it first", MPI_ERR_REQUEST);
+    freed_ = true;
+    made_->redistribution.reset();
+  }
+  [[nodiscard]] bool started() const noexcept { return started_; }
+  [[nodiscard]] std::size_t peak_memory() const { return alive().peak_memory(); }
+  [[nodiscard]] py::dict stats() const { return to_python(made_->options.stats); }
+
+ private:
+  [[nodiscard]] layout_redistribution& alive() const {
+    if (freed_) throw usage_error("the plan was freed", MPI_ERR_REQUEST);
+    return *made_->redistribution;
+  }
+  template <class Call>
+  void call(Call body) {
+    layout_redistribution& r = alive();
+    const in_use guard(busy_);
+    check_running();
+    const py::gil_scoped_release released;
+    body(r);
+  }
+
+  std::unique_ptr<prepared> made_;
+  std::atomic<bool> busy_ = false;
+  bool started_ = false;
+  bool freed_ = false;
+};
 
 }  // namespace
 
@@ -134,6 +208,18 @@ void register_layouts(py::module_& m) {
   m.def("redistribute_layout", &redistribute_layout, py::arg("source"), py::arg("target"), py::arg("part"),
         py::arg("item_bytes"), py::arg("held"), py::arg("comm"), py::arg("keywords"), py::arg("array"), py::arg("out"),
         py::arg("counted"), "Redistributes an array.");
+  py::class_<layout_plan>(m, "LayoutPlan", "A prepared redistribution of an array.")
+      .def(py::init<const given_layout&, const given_layout&, const given_part&, int, const py::object&,
+                    const py::dict&, const given_array&, const std::optional<given_array>&>(),
+           py::arg("source"), py::arg("target"), py::arg("part"), py::arg("item_bytes"), py::arg("comm"),
+           py::arg("keywords"), py::arg("array"), py::arg("out"))
+      .def("start", &layout_plan::start)
+      .def("test", &layout_plan::test)
+      .def("wait", &layout_plan::wait)
+      .def("free", &layout_plan::free)
+      .def_property_readonly("started", &layout_plan::started)
+      .def_property_readonly("peak_memory", &layout_plan::peak_memory)
+      .def_property_readonly("statistics", &layout_plan::stats);
 }
 
 }  // namespace taquin::python

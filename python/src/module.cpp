@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -221,13 +222,17 @@ class redistribution_object {
 
 class migration_object {
  public:
-  migration_object(std::size_t elements, count_t bytes, const py::object& comm, const py::dict& keywords) {
+  /// `bytes`: of a row of each array.
+  migration_object(std::size_t elements, const std::vector<count_t>& bytes, const py::object& comm,
+                   const py::dict& keywords) {
     read(kept_->choices, keywords);
     const MPI_Comm handle = comm_of(comm);
-    const detail::migrated_array rows{bytes, MPI_BYTE};
+    std::vector<detail::migrated_array> arrays;
+    arrays.reserve(bytes.size());
+    for (const count_t row : bytes) arrays.push_back({row, MPI_BYTE});
     const py::gil_scoped_release released;
     call_guard::await({});
-    kept_->object.emplace(elements, std::span(&rows, 1), true, handle, kept_->choices.for_redistribution());
+    kept_->object.emplace(elements, arrays, true, handle, kept_->choices.for_redistribution());
     call_guard::await([kept = kept_](const char* text) { kept->object->plan(text, 0, 0); });
   }
   migration_object(const migration_object&) = delete;
@@ -247,15 +252,19 @@ class migration_object {
     call_guard::await([kept = kept_](const char* text) { kept->object->ready(text, MPI_ERR_NO_MEM); });
     return arriving;
   }
-  /// Moves the data, after ranks have agreed that all of them can.
-  void run(const std::optional<std::string>& invalid_text, std::uintptr_t old, std::size_t used, std::uintptr_t address,
-           const py::object& into) {
-    const storage data(old, used, address, into);
+  /// The address and bytes of the old memory, the address of the new, pages that move there.
+  using place = std::tuple<std::uintptr_t, std::size_t, std::uintptr_t, py::object>;
+  /// Moves the data of each array, after ranks have agreed that all of them can.
+  void run(const std::optional<std::string>& invalid_text, const std::vector<place>& places) {
+    std::vector<storage> arrays;
+    arrays.reserve(places.size());
+    for (const auto& [old, used, address, into] : places) arrays.emplace_back(old, used, address, into);
+    std::vector<void*> data(arrays.size());
     const py::gil_scoped_release released;
     call_guard::await({});
     kept_->object->ready(invalid_text ? invalid_text->c_str() : nullptr, MPI_ERR_NO_MEM);
-    void* const rows = data.take();
-    kept_->object->run(std::span(&rows, 1));
+    for (std::size_t a = 0; a < arrays.size(); ++a) data[a] = arrays[a].take();
+    kept_->object->run(data);
   }
   [[nodiscard]] py::dict stats() const { return to_python(kept_->choices.stats); }
 
@@ -338,12 +347,11 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("statistics", &redistribution_object::stats);
 
   py::class_<migration_object>(m, "Migration", "One migration of rows to ranks.")
-      .def(py::init<std::size_t, taquin::count_t, const py::object&, const py::dict&>(), py::arg("elements"),
-           py::arg("row_bytes"), py::arg("comm"), py::arg("keywords"))
+      .def(py::init<std::size_t, const std::vector<taquin::count_t>&, const py::object&, const py::dict&>(),
+           py::arg("elements"), py::arg("row_bytes"), py::arg("comm"), py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
       .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("room"), py::arg("storage"))
-      .def("run", &migration_object::run, py::arg("invalid"), py::arg("old"), py::arg("used"), py::arg("address"),
-           py::arg("into"))
+      .def("run", &migration_object::run, py::arg("invalid"), py::arg("places"))
       .def_property_readonly("statistics", &migration_object::stats);
 
   register_layouts(m);
@@ -358,5 +366,6 @@ PYBIND11_MODULE(_core, m) {
       .def_property_readonly("address", [](const pages& p) { return reinterpret_cast<std::uintptr_t>(p.data()); })
       .def_property_readonly("nbytes", &pages::size)
       .def_property_readonly("__array_interface__", &array_interface);
-  for (const char* name : {"Plan", "Redistribution", "Migration", "Pages"}) check_allocation(m.attr(name));
+  for (const char* name : {"Plan", "Redistribution", "Migration", "LayoutPlan", "Pages"})
+    check_allocation(m.attr(name));
 }

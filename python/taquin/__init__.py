@@ -16,6 +16,7 @@ from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerAborted, PeerFailed, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
 from ._layout import Dimension, Layout, redistribute_layout
+from ._layout_plan import LayoutPlan, plan_layout
 from ._failure import BlockMap, Part, State, failure_blocks
 from ._migrate import migrate
 from ._options import Options
@@ -32,6 +33,7 @@ __all__ = [
     "Dimension",
     "Error",
     "Layout",
+    "LayoutPlan",
     "Options",
     "Part",
     "PeerAborted",
@@ -51,6 +53,7 @@ __all__ = [
     "failure_blocks",
     "migrate",
     "plan",
+    "plan_layout",
     "redistribute_layout",
     "redistribute_nd",
     "sparse_exchange",

@@ -232,6 +232,19 @@ def redistribute_layout(
     """
     choices = given(locals())
     check_comm(comm, intra=True)
+    check, place = readers_of(array, source, target, out, (axes, from_begin, to_begin, extents), comm)
+    return move(check, place, out, array, comm, choices, statistics)
+
+
+def readers_of(
+    array: Array,
+    source: Layout,
+    target: Layout,
+    out: Optional[Array],
+    lists: tuple[Optional[Sequence[int]], ...],
+    comm: MPI.Comm,
+) -> tuple[Callable[[], tuple[Layout, Layout, Part]], Callable[[], Place]]:
+    """For :func:`describe_move`: what checks the arguments of :func:`redistribute_layout`, and finds the arrays."""
 
     def check_arguments() -> tuple[Layout, Layout, Part]:
         for name, layout in (("source", source), ("target", target)):
@@ -239,7 +252,6 @@ def redistribute_layout(
                 raise TypeError(f"{name} must be a taquin.Layout, not {type(layout).__name__}")
         if out is not None and array.dtype != out.dtype:
             raise TypeError(f"the array has items of {array.dtype}, out of {out.dtype}")
-        lists = (axes, from_begin, to_begin, extents)
         return source, target, tuple([] if v is None else [i.__index__() for i in v] for v in lists)  # type: ignore
 
     def place() -> Place:
@@ -247,7 +259,49 @@ def redistribute_layout(
         where = address_of(flat), 0, address_of(flat), None, flat.size
         return Place(target.view(flat if out is None else out, comm.Get_rank()), where)
 
-    return move(check_arguments, place, out, array, comm, choices, statistics)
+    return check_arguments, place
+
+
+class Move(NamedTuple):
+    """A redistribution as the extension takes it."""
+
+    source: _core._Layout
+    target: _core._Layout
+    part: Part
+    item_bytes: int
+    options: dict[str, Any]
+    place: Place
+    out: Optional[_core._Array]
+    invalid: Optional[Exception]
+
+
+def describe_move(
+    check: Callable[[], tuple[Layout, Layout, Part]],
+    place: Callable[[], Place],
+    out: Optional[Array],
+    array: Array,
+    choices: dict[str, Any],
+    statistics: Optional[Statistics],
+) -> Move:
+    """Checks the arguments; what is wrong with them goes into the call, as the error of all ranks."""
+    options: dict[str, Any] = {}
+    try:
+        check_statistics(statistics)
+        if choices.pop("algorithm", "auto") not in ("auto", "layouts"):
+            raise ValueError('algorithm must be "auto", which is "layouts"')
+        options = keywords(**choices)
+        source, target, part = check()
+        check_items(array)
+        options["elements"] = elements_of(array.dtype)
+        there = None
+        here = place()
+        if out is not None:
+            flat = _flat(out, True)
+            there = 0, 0, address_of(flat), None, flat.size
+        return Move(source._given, target._given, part, array.itemsize, options, here, there, None)
+    except Exception as wrong:
+        options["invalid"] = describe(wrong)
+        return Move(_NONE, _NONE, ALL, 1, options, Place(array, (0, 0, 0, None, 0)), None, wrong)
 
 
 def move(
@@ -260,38 +314,17 @@ def move(
     statistics: Optional[Statistics],
 ) -> Array:
     """Checks the arguments, and redistributes; what is wrong with them is the error of all ranks."""
-    invalid: Optional[Exception] = None
-    options: dict[str, Any] = {}
-    source, target, part, item = _NONE, _NONE, ALL, 1
-    here, there = Place(array, (0, 0, 0, None, 0)), None
-    try:
-        check_statistics(statistics)
-        if choices.pop("algorithm", "auto") not in ("auto", "layouts"):
-            raise ValueError('algorithm must be "auto", which is "layouts"')
-        options = keywords(**choices)
-        layouts = check()
-        check_items(array)
-        options["elements"] = elements_of(array.dtype)
-        item = array.itemsize
-        here = place()
-        if out is not None:
-            flat = _flat(out, True)
-            there = 0, 0, address_of(flat), None, flat.size
-        source, target, part = layouts[0]._given, layouts[1]._given, layouts[2]
-    except Exception as wrong:
-        invalid, options["invalid"] = wrong, describe(wrong)
-        source, target, part, item, there = _NONE, _NONE, ALL, 1, None
-        here = Place(array, (0, 0, 0, None, 0))
+    m = describe_move(check, place, out, array, choices, statistics)
     try:
         counted = statistics is not None
         done = _core.redistribute_layout(
-            source, target, part, item, here.held, comm, options, here.array, there, counted
+            m.source, m.target, m.part, m.item_bytes, m.place.held, comm, m.options, m.place.array, m.out, counted
         )
     except UsageError as error:
-        raise error from invalid
+        raise error from m.invalid
     if statistics is not None and done is not None:
         statistics._add(done)
-    return here.result
+    return m.place.result
 
 
 _NONE: _core._Layout = ([], True, True, [], [], [], [], [])

@@ -135,6 +135,7 @@ struct call_arguments {
 
 // Collective.
 void keep_plan(call_arguments& all, MPI_Comm comm, TAQUIN_Layout_plan* plan) {
+  if (plan != nullptr) *plan = TAQUIN_LAYOUT_PLAN_NULL;
   if (plan == nullptr) all.x.invalid_text = "null address for the plan";
   // A rank without memory for the handle says so in the call.
   std::unique_ptr<TAQUIN_Layout_plan_state> made(

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -20,6 +19,7 @@
 #include "algorithms/in_place/units.hpp"
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
+#include "base/invalid_argument.hpp"
 #include "base/memory_budget.hpp"
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
@@ -30,6 +30,7 @@
 #include "mpi/user_code.hpp"
 #include "redistribute/choices.hpp"
 #include "redistribute/local_permutation.hpp"
+#include "redistribute/migrated_column.hpp"
 #include "redistribute/migration_map.hpp"
 #include "taquin/error.hpp"
 
@@ -37,24 +38,8 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t most_items = std::numeric_limits<std::int32_t>::max() - 1;
 constexpr std::size_t most_buffer = 4096;   // for a part of an item, while items are sorted
 constexpr std::size_t least_chunk = 16384;  // with less, data that have no free place go in too many messages
-
-// An array of the migration.
-struct column {
-  element item;  // of which an item has `length`; all of it if there are no gaps
-  count_t length = 1;
-  std::size_t bytes = 0;   // of an item, data alone
-  std::size_t stride = 0;  // from an item to the next
-};
-
-column column_of(const migrated_array& a) {
-  const element e = element::of(a.type);
-  const auto bytes = as_size(a.length * e.size);
-  if (e.contiguous()) return {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes};
-  return {e, a.length, bytes, as_size(a.length * e.extent)};
-}
 
 }  // namespace
 
@@ -132,6 +117,7 @@ struct migration::state {
   std::optional<std::pmr::vector<count_t>> out, out_at, in, in_at;
   detail::shape shape;  // agreed, for an array with the most bytes
   std::size_t allowed = unlimited;
+  std::size_t sent_here = 0;  // items for this rank, whether or not it has room for them
   std::size_t arriving = 0;
   std::size_t storage_peak = 0;
   std::optional<mpi::user_code> callers_work;
@@ -149,6 +135,7 @@ migration::~migration() = default;
 std::span<int> migration::destinations() noexcept { return *state_->destinations; }
 std::span<count_t> migration::counts() noexcept { return *state_->out; }
 std::span<count_t> migration::next() noexcept { return *state_->out_at; }
+std::size_t migration::incoming() const noexcept { return state_->sent_here; }
 count_t migration::end_of(std::size_t rank) const noexcept { return (*state_->in_at)[rank]; }
 
 std::optional<invalid_argument> migration::state::check(const arguments& x) const {
@@ -161,7 +148,7 @@ std::optional<invalid_argument> migration::state::check(const arguments& x) cons
     return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(options.timeout))};
   if (options.in_flight < 0) return invalid_argument{fmt::format("in_flight must be ≥ 0, got {}", options.in_flight)};
   for (const migrated_array& a : x.arrays)
-    if (a.type == MPI_DATATYPE_NULL || a.length < 0) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+    if (auto wrong = check_item(a)) return wrong;
   return std::nullopt;
 }
 
@@ -224,7 +211,7 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
                                                        std::optional<std::size_t> storage) {
   const auto p = static_cast<int>(ranks());
   std::optional<invalid_argument> invalid;
-  if (invalid_text != nullptr) invalid = invalid_argument{invalid_text};
+  if (invalid_text != nullptr) invalid = of_interface(invalid_text);
   if (keeps) {
     for (std::size_t k = 0; k < items && !invalid; ++k)
       if (const int r = (*destinations)[k]; r < 0 || r >= p)
@@ -239,7 +226,8 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
   else if (!invalid && as_size(total) > room && !storage)
     invalid =
         invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
-  arriving = invalid ? 0 : as_size(total);
+  sent_here = as_size(total);
+  arriving = invalid ? 0 : sent_here;
   std::exclusive_scan(out->begin(), out->end(), out_at->begin(), count_t{0});
   std::inclusive_scan(out->begin(), out->end(), in_at->begin());  // until they are sorted: end_of()
   return invalid;

@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
   TAQUIN_Layout_plan plan;
   CHECK(TAQUIN_Redistribute_layout_in_place_init(d, rank == 0 ? TAQUIN_LAYOUT_NULL : rows, columns, axes, MPI_DOUBLE,
                                                  MPI_COMM_WORLD, &plan) != MPI_SUCCESS);
+  CHECK(plan == TAQUIN_LAYOUT_PLAN_NULL);
   CHECK(TAQUIN_Redistribute_layout_in_place_init(d, rows, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) ==
         MPI_SUCCESS);
   for (int repeat = 0; repeat < 2; ++repeat) {

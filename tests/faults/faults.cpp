@@ -216,16 +216,18 @@ void fail_each_of_redistributions(fault kind, bool first_call, std::string_view 
   });
 }
 
-// Which element goes where is the element's index.
-void fail_each_of_migrations(fault kind, bool first_call) {
-  fail_each_of(kind, first_call, [](std::span<int> data, MPI_Comm comm) {
-    const detail::migrated_array array{1, MPI_INT};
-    detail::migration moves(data.size(), std::span(&array, 1), true, comm, {});
+// Which element goes where is the element's index. Of several arrays, which move one after the other, the last one is
+// looked at.
+void fail_each_of_migrations(fault kind, bool first_call, std::size_t arrays = 1) {
+  std::vector<int> beside(at(size_of(MPI_COMM_WORLD)));
+  fail_each_of(kind, first_call, [&](std::span<int> data, MPI_Comm comm) {
+    const std::array<detail::migrated_array, 2> types{{{1, MPI_INT}, {1, MPI_INT}}};
+    detail::migration moves(data.size(), std::span(types).first(arrays), true, comm, {});
     std::iota(moves.destinations().begin(), moves.destinations().end(), 0);
     moves.plan(nullptr, data.size(), std::nullopt);
     moves.ready(nullptr, MPI_SUCCESS);
-    void* const place = data.data();
-    moves.run(std::span(&place, 1));
+    const std::array<void*, 2> places{beside.data(), data.data()};
+    moves.run(std::span(places).last(arrays));
   });
 }
 
@@ -242,6 +244,12 @@ TEST(faults_of_redistributions, of_memory_end_in_errors_where_they_ask) {
 TEST(faults_of_migrations, of_mpi_calls_end_in_errors) { fail_each_of_migrations(fault::mpi_call, false); }
 TEST(faults_of_migrations, of_memory_end_in_errors) {
   for (const bool first_call : {false, true}) fail_each_of_migrations(fault::memory, first_call);
+}
+TEST(faults_of_migrations, of_mpi_calls_end_in_errors_for_several_arrays) {
+  fail_each_of_migrations(fault::mpi_call, false, 2);
+}
+TEST(faults_of_migrations, of_memory_end_in_errors_for_several_arrays) {
+  for (const bool first_call : {false, true}) fail_each_of_migrations(fault::memory, first_call, 2);
 }
 
 // The first plan on a communicator whose ranks have shared memory from earlier calls: a rank that comes late is waited

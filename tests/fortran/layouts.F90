@@ -15,7 +15,9 @@ program layouts
   integer :: rank, ranks, ierror, failures = 0
   integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
   type(taquin_layout) :: by_columns, by_rows
-  double precision, allocatable :: a(:, :), b(:, :), c(:, :), d(:)
+  type(taquin_layout_plan) :: plan, plan_in_place
+  logical :: complete
+  double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:)
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -57,6 +59,39 @@ program layouts
   call check(ierror == MPI_SUCCESS .and. all(d(:size(b)) == reshape(b, [size(b)])), __LINE__)
   call taquin_redistribute_layout_in_place(d, by_rows, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
   call check(ierror == MPI_SUCCESS .and. all(d(:size(a)) == reshape(a, [size(a)])), __LINE__)
+  ! Prepared, as often as wanted; from one array to another, and in one.
+  call taquin_redistribute_layout_init(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, plan, [2, 1], &
+    ierror)
+  call check(ierror == MPI_SUCCESS .and. .not. plan == TAQUIN_LAYOUT_PLAN_NULL, __LINE__)
+  call taquin_redistribute_layout_in_place_init(d, by_columns, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, &
+    plan_in_place, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  do i = 1, 3
+    a = a + 1
+    d(:size(a)) = reshape(a, [size(a)])
+    call taquin_redistribute_layout_start(plan, ierror)
+    call check(ierror == MPI_SUCCESS, __LINE__)
+    call taquin_redistribute_layout_start(plan_in_place, ierror)
+    call taquin_redistribute_layout_test(plan, complete, ierror)
+    call check(ierror == MPI_SUCCESS, __LINE__)
+    do while (i == 2 .and. .not. complete)
+      call taquin_redistribute_layout_test(plan, complete)
+    end do
+    call taquin_redistribute_layout_wait(plan_in_place, ierror)
+    call check(ierror == MPI_SUCCESS, __LINE__)
+    call taquin_redistribute_layout_wait(plan, ierror)
+    call check(ierror == MPI_SUCCESS .and. all(d(:size(b)) == reshape(b, [size(b)])), __LINE__)
+    call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+    call check(all(a == c), __LINE__)
+  end do
+  call taquin_redistribute_layout_free(plan)
+  call taquin_redistribute_layout_free(plan_in_place, ierror)
+  call check(ierror == MPI_SUCCESS .and. plan_in_place == TAQUIN_LAYOUT_PLAN_NULL, __LINE__)
+  call taquin_redistribute_layout_start(plan, ierror)
+  call check(ierror /= MPI_SUCCESS, __LINE__)
+  call taquin_redistribute_layout_init(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, plan, &
+    ierror=ierror)
+  call check(ierror /= MPI_SUCCESS .and. plan == TAQUIN_LAYOUT_PLAN_NULL, __LINE__)
   ! Without the axes the extents differ: an error on all ranks.
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
   call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0, __LINE__)

@@ -16,6 +16,8 @@ from mpi4py import MPI
 comm: MPI.Comm = MPI.COMM_WORLD
 done = taquin.Statistics()
 rows = taquin.migrate(np.zeros((4, 2)), [0] * 4, comm, memory="1M", statistics=done)
+table = taquin.migrate({"x": np.zeros((4, 2)), "n": np.zeros(4, int)}, [0] * 4, comm)
+table["x"].sum()
 with taquin.plan(taquin.alltoall, rows, rows.copy(), comm) as exchange:
     exchange.run()
 text: str = exchange.algorithm
@@ -46,7 +48,7 @@ with tempfile.TemporaryDirectory() as scratch:
     quiet = ["--ignore-missing-imports"]
     failed |= run(*mypy, "--strict", *quiet, "-p", "taquin")
     # pybind11's classes have a metaclass of its own, which stubs do not show.
-    classes = ("Migration", "Pages", "Plan", "Redistribution")
+    classes = ("LayoutPlan", "Migration", "Pages", "Plan", "Redistribution")
     Path(scratch, "allowed").write_text("".join(f"taquin._core.{name}\n" for name in classes), encoding="utf-8")
     failed |= run(sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed", "taquin._core", "taquin._build")
     Path(scratch, "good.py").write_text(GOOD, encoding="utf-8")

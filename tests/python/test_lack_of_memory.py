@@ -40,6 +40,12 @@ def migrate(comm):
     return lambda: taquin.migrate(rows, to, comm)
 
 
+def migrate_arrays(comm):
+    table = {"a": np.full((6, 2), comm.rank), "b": np.full(6, comm.rank)}
+    to = np.zeros(6, int)
+    return lambda: taquin.migrate(table, to, comm)
+
+
 def sparse_exchange(comm):
     blocks = {(comm.rank + 1) % comm.size: np.full(50, comm.rank)}
     return lambda: taquin.sparse_exchange(blocks, comm)
@@ -79,8 +85,14 @@ def redistribute_layout_to_another_array(comm):
     return lambda: taquin.redistribute_layout(array, source, target, comm, out=out, axes=(0, 1))
 
 
-FORMS = [alltoall, alltoallv, alltoallv_in_place, plan, migrate, sparse_exchange, sparse_exchange_arrays,
-         redistribute_nd, transpose, redistribute_layout, redistribute_layout_to_another_array]
+def plan_layout(comm):
+    source, target = columns_of(comm)
+    array, out = np.zeros(source.local_size(comm.rank)), np.zeros(target.local_size(comm.rank))
+    return lambda: taquin.plan_layout(array, source, target, comm, out=out)
+
+
+FORMS = [alltoall, alltoallv, alltoallv_in_place, plan, migrate, migrate_arrays, sparse_exchange, sparse_exchange_arrays,
+         redistribute_nd, transpose, redistribute_layout, redistribute_layout_to_another_array, plan_layout]
 
 
 def failing_from(n, last, call):

@@ -106,6 +106,51 @@ def test_a_part_moves_from_array_to_array(comm):
     assert (here == whole[:, r::p]).all()
 
 
+@pytest.mark.parametrize("one_array", [True, False])
+def test_a_plan_runs_as_often_as_wanted(comm, one_array):
+    p, r = comm.size, comm.rank
+    source = Layout([Dimension.even(11, p), Dimension.whole(7)])
+    target = Layout([Dimension.cyclic(7, p), Dimension.whole(11)], order="F")
+    storage = np.zeros(max(source.local_size(r), target.local_size(r)), int)
+    out = None if one_array else np.zeros(target.local_size(r), int)
+    other, moved = np.full(p, r), np.empty(p, int)
+    with taquin.plan_layout(storage, source, target, comm, out=out, axes=(1, 0), memory="1M") as move:
+        exchange = taquin.plan(taquin.alltoall, other, moved, comm)
+        for turn in range(3):
+            source.view(storage, r)[...] = values(source, r, (11, 7)) + turn
+            move.start()
+            exchange.start()
+            with pytest.raises(taquin.UsageError):
+                move.start()
+            while turn == 1 and not move.test():
+                pass
+            exchange.wait()
+            move.wait()
+            assert not move.started
+            assert (move.result == values(target, r, (11, 7), (1, 0)) + turn).all()
+            assert move.result.size == 0 or np.shares_memory(move.result, storage if one_array else out)
+        assert 0 < move.peak_memory <= 1 << 20 and move.memory == move.peak_memory
+        assert move.algorithm == "layouts" and "redistribute_layout" in repr(move)
+        assert move.statistics.starts == 3
+        exchange.free()
+    with pytest.raises(taquin.UsageError, match="freed"):
+        move.start()
+
+
+def test_a_plan_is_refused_on_all_ranks_when_it_is_made(comm):
+    p, bad = comm.size, comm.rank == comm.size - 1
+    rows, columns = (Layout([Dimension.even(4, p), Dimension.whole(3)]), Layout([Dimension.whole(4), Dimension.even(3, p)]))
+    for call, text in (
+        (lambda: taquin.plan_layout(np.ones(12), 3 if bad else rows, columns, comm), "taquin.Layout"),
+        (lambda: taquin.plan_layout(np.ones(0 if bad else 12), rows, columns, comm), "are needed"),
+        (lambda: taquin.plan_layout(np.ones(12), rows, columns, comm, axes=(0, 0)), "permutation"),
+    ):
+        with pytest.raises(taquin.UsageError, match=text):
+            call()
+    with pytest.raises(taquin.BudgetExceeded, match="needs at least"):
+        taquin.plan_layout(np.ones(12), rows, columns, comm, memory=1)
+
+
 def test_leading_dimensions_stay(comm):
     r = comm.rank
     rows = Layout([Dimension.even(6, comm.size), Dimension.whole(4)], allocated=(0, 5 + r))

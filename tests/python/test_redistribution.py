@@ -53,6 +53,54 @@ def test_an_array_that_grows_keeps_to_less_memory_than_it_has(comm):
     assert (here == np.repeat(np.arange(p), 4096 if r == 0 else 0)[:, None]).all()
 
 
+@pytest.mark.parametrize("form", ["array", "function"])
+def test_several_arrays_migrate_as_one(comm, form):
+    p, r = comm.size, comm.rank
+    n = 40 + 10 * r
+    table = {"x": np.zeros((n, 3)), "id": np.arange(n) + 1000 * r, "record": rows_of(r, n)}
+    table["x"][:, 1] = table["id"] + 0.5
+    to = table["id"] % p
+    done = taquin.Statistics()
+    here = taquin.migrate(table, to if form == "array" else lambda part: part["id"] % p, comm, statistics=done)
+    assert list(here) == list(table) and done.starts == 1
+    ids = np.concatenate([np.arange(40 + 10 * i) + 1000 * i for i in range(p)])
+    everything = np.concatenate([rows_of(i, 40 + 10 * i) for i in range(p)])
+    assert (here["id"] == ids[ids % p == r]).all()
+    assert (here["x"] == np.stack([0 * here["id"], here["id"] + 0.5, 0 * here["id"]], 1)).all()
+    assert (here["record"] == everything[ids % p == r]).all()
+
+
+def test_all_of_several_arrays_grow_or_none(comm, monkeypatch):
+    p, r = comm.size, comm.rank
+    table = {"a": np.full((9000, 2), r, "d"), "b": np.full(9000, r, "i4")}  # the pages of the first one move
+    make = lambda: {name: a.copy() for name, a in table.items()}
+    if r == 0:
+        without_memory(monkeypatch)  # for the second one
+    if p > 1:
+        given = make()
+        with pytest.raises(taquin.UsageError, match="no room for the array") as error:
+            taquin.migrate(given, [0] * 9000, comm)
+        assert error.value.rank == 0 and all((given[name] == r).all() for name in given)
+    monkeypatch.undo()
+    here = taquin.migrate(make(), [0] * 9000, comm)
+    came = np.repeat(np.arange(p), 9000 if r == 0 else 0)
+    assert (here["a"] == came[:, None]).all() and (here["b"] == came).all()
+
+
+@pytest.mark.parametrize("wrong, text", [
+    ({}, "without arrays"), ({"a": np.zeros(4), "b": np.zeros(5)}, "different lengths"), ({0: np.zeros(4)}, "must be strings"),
+    ({"a": np.zeros(4), "b": [0] * 4}, "must be a NumPy array"), ({"b": np.zeros(4), "a": np.zeros(4)}, "a: float64"),
+    ({"a": np.zeros(4)}, "a: float64")])
+def test_invalid_tables_are_the_error_of_all(comm, wrong, text):
+    good = {"a": np.zeros(4), "b": np.zeros(4)}
+    guilty = comm.rank == comm.size - 1
+    if comm.size == 1 and text == "a: float64":
+        pytest.skip("two ranks disagree")
+    with pytest.raises(taquin.UsageError, match=text):
+        taquin.migrate(wrong if guilty else good, [0] * 4, comm)
+    assert len(taquin.migrate(good, [comm.rank] * 4, comm)["b"]) == 4
+
+
 def without_memory(monkeypatch):
     def empty(*_):
         raise MemoryError("no room for the array")

@@ -307,5 +307,40 @@ TEST_F(migration_memory, storage_of_the_callers_own_never_moves) {
   expect_all_on_rank_0();
 }
 
+TEST_F(refusal, several_arrays_migrate_in_storage_of_the_callers_own) {
+  constexpr std::size_t n = 50;
+  std::vector<int> number(n * static_cast<std::size_t>(ranks));
+  std::vector<std::array<double, 3>> x(number.size() + 3);
+  for (std::size_t k = 0; k < n; ++k) {
+    number[k] = rank * 100 + static_cast<int>(k);
+    x[k] = {number[k] + 0.25, 0, number[k] + 0.5};
+  }
+  const auto to_rank_0 = [](std::size_t) { return 0; };
+  if (ranks > 1) {
+    EXPECT_THROW(migrate(to_rank_0, n, MPI_COMM_WORLD, {}, std::span(number), std::span(x).first(n)), usage_error);
+  }
+  const std::size_t more = rank == ranks - 1 ? x.size() : n;
+  EXPECT_THROW(migrate(to_rank_0, more, MPI_COMM_WORLD, {}, std::span(x), std::span(number)), usage_error);
+  EXPECT_EQ(number[n - 1], rank * 100 + 49) << "kept";
+  const std::size_t arrived = migrate(to_rank_0, n, MPI_COMM_WORLD, {}, std::span(number), std::span(x));
+  ASSERT_EQ(arrived, rank == 0 ? number.size() : 0);
+  for (std::size_t k = 0; k < arrived; ++k) {
+    ASSERT_EQ(number[k], static_cast<int>(k / n * 100 + k % n));
+    ASSERT_EQ(x[k][0], number[k] + 0.25);
+    ASSERT_EQ(x[k][2], number[k] + 0.5);
+  }
+}
+
+TEST_F(refusal, items_whose_data_overlap_are_refused_on_every_rank) {
+  MPI_Datatype narrow = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_DOUBLE, 0, 4, &narrow);
+  MPI_Type_commit(&narrow);
+  std::vector<double> items(10, rank);
+  EXPECT_THROW(migrate(items, std::vector<int>(10, 0), MPI_COMM_WORLD, {}, rank == 0 ? narrow : MPI_DOUBLE),
+               usage_error);
+  EXPECT_EQ(items, std::vector<double>(10, rank));
+  MPI_Type_free(&narrow);
+}
+
 }  // namespace
 }  // namespace taquin

@@ -45,6 +45,8 @@ int main(void) {
       (function)TAQUIN_Layout_set_halo,
       (function)TAQUIN_Layout_set_lengths,
       (function)TAQUIN_Layout_set_ranks,
+      (function)TAQUIN_Migrate,
+      (function)TAQUIN_Migrate_arrays,
       (function)TAQUIN_Permute,
       (function)TAQUIN_Plan_free,
       (function)TAQUIN_Plan_get_statistics,

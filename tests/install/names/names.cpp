@@ -159,6 +159,8 @@ void redistribute_everything() {
   migrate([](std::size_t) { return own_rank(); }, MPI_COMM_WORLD, data, beside);
   migrate(std::vector<int>(4, own_rank()), MPI_COMM_WORLD, {.once = false}, data, beside);
   expect(data.size() == 4 && beside.size() == 4, "migrate, several arrays");
+  const auto here_by_index = [](std::size_t) { return own_rank(); };
+  expect(migrate(here_by_index, 3, MPI_COMM_WORLD, {}, std::span(data), std::span(beside)) == 3, "migrate, storage");
 }
 
 // A 6 x 4 array whose rows lie on the ranks goes to one whose columns do, transposed in memory.

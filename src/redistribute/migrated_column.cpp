@@ -1,0 +1,33 @@
+#include "redistribute/migrated_column.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "base/sizes.hpp"
+
+namespace taquin::detail {
+
+// Items are sorted as bytes from each one's origin to its end: data elsewhere would be left behind.
+std::optional<invalid_argument> check_item(const migrated_array& a) {
+  if (a.type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
+  if (a.length < 0) return invalid_argument{fmt::format("{} elements in an item", a.length), MPI_ERR_COUNT};
+  const element e = element::of(a.type);
+  if (e.size > 0 && (e.true_lb < 0 || e.true_lb + e.true_extent > e.extent))
+    return invalid_argument{fmt::format("a datatype with data from byte {} to {} of an extent of {}: items overlap",
+                                        e.true_lb, e.true_lb + e.true_extent, e.extent),
+                            MPI_ERR_TYPE};
+  if (!(checked(a.length) * std::max(e.size, e.extent) * static_cast<count_t>(most_items)).fits())
+    return invalid_argument{fmt::format("an item of {} elements of {} bytes", a.length, e.extent), MPI_ERR_COUNT};
+  return std::nullopt;
+}
+
+column column_of(const migrated_array& a) {
+  const element e = element::of(a.type);
+  const auto bytes = as_size(a.length * e.size);
+  if (e.contiguous()) return {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes};
+  return {e, a.length, bytes, as_size(a.length * e.extent)};
+}
+
+}  // namespace taquin::detail
