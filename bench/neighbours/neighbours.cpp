@@ -54,7 +54,8 @@ int work(const settings& s, int rank, int ranks) {
                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
   std::vector<int> here = detail::ranks_of_node(MPI_COMM_WORLD);
   const bool slots_serve = s.started || static_cast<int>(here.size()) == ranks;
-  const auto lines = slots_serve ? interpose::make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
+  const auto lines =
+      slots_serve ? interpose::make_neighbourhood(graph, sources, destinations, std::move(here)) : nullptr;
   const auto steps = slots_serve ? nullptr : interpose::neighbour_step::make(graph, sources, destinations);
   if (lines == nullptr && steps == nullptr) {
     fmt::print(stderr, "no ranks share memory\n");

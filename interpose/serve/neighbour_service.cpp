@@ -66,9 +66,7 @@ void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>:
 neighbour_service::neighbour_service(MPI_Comm comm)
     : comm_(comm),
       edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)},
-      on_one_node_(agreed_slots::on_one_node(comm)) {
-  best_.fill(std::numeric_limits<double>::max());
-}
+      on_one_node_(agreed_slots::on_one_node(comm)) {}
 
 void neighbour_service::make_slots() {
   slots_.finish(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
@@ -97,16 +95,18 @@ bool neighbour_service::make() {
 
 neighbour_service::by neighbour_service::next_blocking() {
   if (lost_) return by::library;
-  if (blocking_calls_ > 2 * tries) return next_of_winner();
-  if (++blocking_calls_ <= tries) return by::library;
+  if (blocking_calls_ > times_.calls()) return next_of_winner();
+  const std::uint64_t call = blocking_calls_++;
+  if (times_.way(call) == as_size(by::library)) return by::library;
   if (!make()) {
     lost_ = true;
     no_means_ = on_one_node_ ? slots_.reason() : reasons::several_nodes;
     return by::library;
   }
-  if (blocking_calls_ <= 2 * tries) return by::taquin;
-  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, best_.data(), static_cast<int>(best_.size()), MPI_DOUBLE, MPI_MAX, comm_));
-  lost_ = best_[as_size(by::library)] < best_[as_size(by::taquin)];
+  if (call < times_.calls()) return by::taquin;
+  TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, times_.best().data(), static_cast<int>(times_.best().size()), MPI_DOUBLE,
+                            MPI_MAX, comm_));
+  lost_ = times_.fastest() == as_size(by::library);
   return lost_ ? by::library : by::taquin;
 }
 
@@ -128,8 +128,7 @@ neighbour_service::by neighbour_service::next_of_winner() noexcept {
 }
 
 void neighbour_service::took(by who, double seconds) noexcept {
-  double& best = best_[as_size(who)];
-  best = std::min(best, seconds);
+  if (blocking_calls_ <= times_.calls()) times_.took(as_size(who), seconds);
 }
 
 void neighbour_service::exchange(const blocks& send, const blocks& recv) {
@@ -145,7 +144,9 @@ outcome neighbour_service::by_taquin() const {
 // The best times of ranks are known of a trial that is decided.
 outcome neighbour_service::blocking_by_library() const {
   if (no_means_ != nullptr) return {.reason = no_means_};
-  if (lost_) return {.reason = reasons::trial_lost, .trial = {best_[as_size(by::library)], best_[as_size(by::taquin)]}};
+  if (lost_)
+    return {.reason = reasons::trial_lost,
+            .trial = {times_.best()[as_size(by::library)], times_.best()[as_size(by::taquin)]}};
   return {.reason = blocking_calls_ <= tries ? reasons::trial : reasons::long_blocks};
 }
 

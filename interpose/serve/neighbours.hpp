@@ -5,7 +5,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/served_exchange.hpp"
+#include "select/trial.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
@@ -73,10 +73,10 @@ class neighbour_service {
   neighbourhood::neighbours edges_;
   agreed_slots slots_;
   bool on_one_node_;
-  std::optional<neighbour_exchange> call_;  // of blocking calls
-  std::unique_ptr<neighbour_step> step_;    // of those between nodes
-  std::array<double, 2> best_{};            // by who
-  int blocking_calls_ = 0;
+  std::optional<neighbour_exchange> call_;                                    // of blocking calls
+  std::unique_ptr<neighbour_step> step_;                                      // of those between nodes
+  detail::trial times_{2, tries, detail::trial::order::one_after_the_other};  // of blocking calls, by who
+  std::uint64_t blocking_calls_ = 0;                                          // until the trial is decided
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
   int next_pause_ = least_pause;
   bool stepped_ = false;  // the last call, or the last before a pause

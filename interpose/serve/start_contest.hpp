@@ -5,17 +5,19 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "interpose/serve/agreed_slots.hpp"
 #include "interpose/serve/handover.hpp"
+#include "select/trial.hpp"
 
 namespace taquin::interpose {
 
 class start_contest {
  public:
   static constexpr int tries = agreed_slots::tries;
+  static constexpr std::size_t library = 0;
+  static constexpr std::size_t slots = 1;
   static constexpr std::uint64_t again = 512;  ///< starts after which blocks that may have changed are measured again
 
   /// The server of a start.
@@ -24,20 +26,15 @@ class start_contest {
     bool timed = false;
     std::uint32_t of = 0;  ///< its number
   };
-  /// The least seconds of a start.
-  struct times {
-    double library = std::numeric_limits<double>::max();
-    double slots = std::numeric_limits<double>::max();
-  };
-  /// Of the last tuning round that is decided, on the slowest rank.
-  [[nodiscard]] const times& last_times() const noexcept { return slowest_; }
+  /// The least seconds of a start of each way, on its slowest rank, in the last tuning round that is decided.
+  [[nodiscard]] const std::array<double, 2>& last_times() const noexcept { return slowest_; }
   /// The shared area of a rank on its node for one tuning round and the next: zero at first. The words of the first
   /// rank decide. A rank that is two rounds ahead of another one does not exist: the round between them is decided
   /// by the times of all.
   struct shared {
     struct entry {
       std::atomic<std::uint32_t> of;  // the tuning round, from 1 on
-      times best;
+      std::array<double, 2> best;
     };
     std::array<entry, 2> published;
     std::array<handover::word, 2> decided;
@@ -49,9 +46,9 @@ class start_contest {
   template <class Notes>
   turn next(int rank, int ranks, bool may_change, Notes notes) {
     const auto at = starts_++;
-    if (at < static_cast<std::uint64_t>(2 * tries)) return {.by_slots = at >= tries, .timed = true, .of = number_};
+    if (at < mine_.calls()) return {.by_slots = mine_.way(at) == slots, .timed = true, .of = number_};
     if (!decided_.closed) {
-      if (timed_ == 2 * tries) publish(notes(rank));
+      if (timed_ == mine_.calls()) publish(notes(rank));
       decided_ = handover::decide(notes(0).decided[number_ % 2], number_, at,
                                   [&]() -> std::optional<bool> { return faster(ranks, notes); });
       if (decided_.closed) static_cast<void>(faster(ranks, notes));  // all have published: for last_times
@@ -63,8 +60,7 @@ class start_contest {
   /// A timed start has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept {
     if (t.of != number_) return;
-    double& best = t.by_slots ? best_.slots : best_.library;
-    best = std::min(best, seconds);
+    mine_.took(t.by_slots ? slots : library, seconds);
     ++timed_;
   }
 
@@ -72,36 +68,37 @@ class start_contest {
   void publish(shared& mine) noexcept {
     shared::entry& e = mine.published[number_ % 2];
     if (e.of.load(std::memory_order_relaxed) == number_) return;
-    e.best = best_;
+    std::ranges::copy(mine_.best(), e.best.begin());
     e.of.store(number_, std::memory_order_release);
   }
   // Whether slots are, on the slowest rank of each way; nothing until all have published.
   template <class Notes>
   [[nodiscard]] std::optional<bool> faster(int ranks, Notes notes) {
-    times slowest{.library = 0, .slots = 0};
+    std::array<double, 2> slowest{};
     for (int r = 0; r < ranks; ++r) {
       const shared::entry& e = notes(r).published[number_ % 2];
       if (e.of.load(std::memory_order_acquire) != number_) return std::nullopt;
-      slowest.library = std::max(slowest.library, e.best.library);
-      slowest.slots = std::max(slowest.slots, e.best.slots);
+      for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], e.best[i]);
     }
     slowest_ = slowest;
-    return slowest.slots < slowest.library;
+    return slowest[slots] < slowest[library];
   }
   void begin_again() noexcept {
     won_ = decided_.chosen;
     decided_ = {};
-    best_ = {};
+    mine_ = blank;
     timed_ = 0;
     starts_ = 0;
     ++number_;
   }
 
+  static constexpr detail::trial blank{2, tries, detail::trial::order::one_after_the_other};
+
   std::uint32_t number_ = 1;
   std::uint64_t starts_ = 0;  // of this round
-  int timed_ = 0;             // of them, that have been completed
-  times best_;
-  times slowest_;
+  std::uint64_t timed_ = 0;   // of them, that have been completed
+  detail::trial mine_ = blank;
+  std::array<double, 2> slowest_{};
   handover::decision decided_;
   bool won_ = true;  // the last one, by the slots
 };

@@ -72,7 +72,8 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
   turn t{contests_[kind].next(rank_, ranks_, kind < first_kinds, notes), kind};
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
-  if (!t.timed) t.lost = {contests_[kind].last_times().library, contests_[kind].last_times().slots};
+  if (!t.timed)
+    t.lost = {contests_[kind].last_times()[start_contest::library], contests_[kind].last_times()[start_contest::slots]};
   return t;
 }
 

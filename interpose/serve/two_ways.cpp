@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -39,22 +38,22 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
   if (both->decided_) return both;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
-  both->mine_.assign(ways, std::numeric_limits<double>::max());
+  both->mine_ = detail::trial(ways, tries, detail::trial::order::in_turn);
   both->all_.resize(static_cast<std::size_t>(ranks) * ways);
   const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);
   const count_view counts(ways, 0);
   both->telling_ = std::make_unique<plan>(
-      exchange::alltoallv(both->mine_.data(), counts, count_view(0, 0), MPI_DOUBLE, both->all_.data(), counts,
+      exchange::alltoallv(both->mine_.best().data(), counts, count_view(0, 0), MPI_DOUBLE, both->all_.data(), counts,
                           count_view(0, ways), MPI_DOUBLE, x.comm),
       options{.algorithm = "spread_out", .memory = memory == unlimited ? unlimited : memory - std::min(memory, taken)});
   return both;
 }
 
-bool two_ways::tells() const noexcept { return !decided_ && starts_ == ways * tries; }
+bool two_ways::tells() const noexcept { return !decided_ && starts_ == mine_.calls(); }
 
 bool two_ways::is_next() {
   if (decided_) return wins_;
-  return tells() || starts_ % ways == static_cast<int>(taquin);
+  return tells() || mine_.way(starts_) == taquin;
 }
 
 void two_ways::start() {
@@ -89,17 +88,13 @@ void two_ways::wait() {
 
 void two_ways::completed(double seconds) {
   if (decided_) return;
-  if (starts_ < ways * tries) {
-    double& best = mine_[static_cast<std::size_t>(starts_ % ways)];
-    best = std::min(best, seconds);
-    ++starts_;
+  if (starts_ < mine_.calls()) {
+    mine_.took(mine_.way(starts_++), seconds);
     return;
   }
-  double slowest[ways] = {};
-  for (std::size_t i = 0; i < all_.size(); ++i) slowest[i % ways] = std::max(slowest[i % ways], all_[i]);
   decided_ = true;
-  wins_ = slowest[taquin] < slowest[library];
-  times_ = {slowest[library], slowest[taquin]};
+  wins_ = mine_.decide(all_) == taquin;
+  times_ = {mine_.best()[library], mine_.best()[taquin]};
   telling_.reset();
 }
 

@@ -1,11 +1,13 @@
 // The server of the starts of a persistent exchange: the MPI library, or a plan.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <vector>
 
 #include "interpose/serve/served_exchange.hpp"
+#include "select/trial.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/plan.hpp"
 
@@ -13,8 +15,8 @@ namespace taquin::interpose {
 
 /// A plan beside the MPI library's own request for the same exchange. Unless the plan is to do all, both do a few
 /// starts in turn; in the start after these all ranks exchange their times, and then the faster one does the
-/// rest. The time of a server is that of its best start on its slowest rank. The times travel as the
-/// exchange does, between its start and its completion: no rank waits for another one's completion.
+/// rest. The times travel as the exchange does, between its start and its completion: no rank waits for another
+/// one's completion.
 class two_ways final : public served_exchange {
  public:
   static constexpr int tries = 3;
@@ -41,9 +43,9 @@ class two_ways final : public served_exchange {
 
   plan plan_;
   std::unique_ptr<plan> telling_;  // of the times; null once it is decided
-  std::vector<double> mine_;       // the best of each way
+  detail::trial mine_;
   std::vector<double> all_;
-  int starts_ = 0;
+  std::uint64_t starts_ = 0;
   bool decided_ = false;
   bool wins_ = true;
   trial_times times_{};  // once it is decided by them

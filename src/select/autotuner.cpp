@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/sizes.hpp"
@@ -31,38 +30,33 @@ options telling_options(int ranks) noexcept { return {.in_flight = ranks}; }
 autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicator& comm, int tag,
                      memory_budget& budget)
     : all_(std::move(all)),
-      best_(all_.size(), std::numeric_limits<seconds>::infinity(), &budget),
+      times_(all_.size(), tries, trial::order::in_turn),
       told_(all_.size() * as_size(comm.size()), &budget) {
   const auto n = static_cast<count_t>(all_.size());
   const shape s = telling_shape(comm.size(), all_.size());
   const options o = telling_options(comm.size());
   telling_ =
       prepare_operation(spread_out,
-                        exchange::alltoallv(best_.data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE, told_.data(),
-                                            count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
+                        exchange::alltoallv(times_.best().data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE,
+                                            told_.data(), count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
                         {.comm = &comm, .tag = tag, .shape = &s, .opts = &o, .reused = true}, budget);
 }
 
 std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
-  return sizeof(autotuner) + candidates * sizeof(prepared_candidate) +
-         (1 + as_size(ranks)) * candidates * sizeof(seconds) +
+  return sizeof(autotuner) + candidates * sizeof(prepared_candidate) + as_size(ranks) * candidates * sizeof(seconds) +
          spread_out.memory(telling_shape(ranks, candidates), telling_options(ranks));
 }
 
 void autotuner::begin() {
-  if (telling_ != nullptr && starts_ > measured()) keep_the_fastest();
-  if (telling_ != nullptr) current_ = starts_ % all_.size();
+  if (telling_ != nullptr && starts_ > times_.calls()) keep_the_fastest();
+  if (telling_ != nullptr) current_ = tells() ? 0 : times_.way(starts_);
   if (tells()) telling_->start();
   phase_ = phase::exchanging;
   begun_ = PMPI_Wtime();
 }
 
-// The first start fills caches for the others, and other programs only slow down: the best time is true.
 void autotuner::keep_the_fastest() {
-  const std::size_t n = all_.size();
-  std::ranges::fill(best_, seconds{0});
-  for (std::size_t i = 0; i < told_.size(); ++i) best_[i % n] = std::max(best_[i % n], told_[i]);
-  std::swap(all_.front(), all_[as_size(std::ranges::min_element(best_) - best_.begin())]);
+  std::swap(all_.front(), all_[times_.decide(told_)]);
   all_.erase(all_.begin() + 1, all_.end());
   telling_.reset();
   current_ = 0;
@@ -71,7 +65,7 @@ void autotuner::keep_the_fastest() {
 // The candidate is done. The exchange of the ranks' times completes with these.
 bool autotuner::end(bool block) {
   if (phase_ == phase::exchanging && telling_ != nullptr && !tells()) {
-    best_[current_] = std::min(best_[current_], PMPI_Wtime() - begun_);
+    times_.took(current_, PMPI_Wtime() - begun_);
     ++starts_;
   } else if (phase_ != phase::idle && tells()) {
     phase_ = phase::telling;

@@ -14,6 +14,7 @@
 #include "call/operation.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/communicator.hpp"
+#include "select/trial.hpp"
 
 namespace taquin::detail {
 
@@ -31,12 +32,11 @@ struct prepared_candidate {
 };
 
 /// Each candidate runs `tries` starts, interleaved. With the start after these ranks exchange their times, in one round
-/// that needs no rank while it is in progress; the next one frees all candidates but the fastest. A candidate's time is
-/// its best start on the slowest rank. Ties go to the first.
+/// that needs no rank while it is in progress; the next one frees all candidates but the fastest.
 class autotuner final : public operation {
  public:
   static constexpr int tries = 3;
-  static constexpr std::size_t most = 6;  ///< candidates
+  static constexpr std::size_t most = trial::most;  ///< candidates
 
   /// The same candidates in the same order on all ranks. `tag` is for the times. Everything is taken from `budget`.
   /// Local.
@@ -59,14 +59,13 @@ class autotuner final : public operation {
   bool end(bool block);
   void keep_the_fastest();
 
-  [[nodiscard]] std::size_t measured() const noexcept { return all_.size() * tries; }
-  [[nodiscard]] bool tells() const noexcept { return telling_ != nullptr && starts_ == measured(); }
+  [[nodiscard]] bool tells() const noexcept { return telling_ != nullptr && starts_ == times_.calls(); }
 
   std::pmr::vector<prepared_candidate> all_;
-  std::pmr::vector<seconds> best_;  // this rank's times of the candidates
+  trial times_;                     // of the candidates
   std::pmr::vector<seconds> told_;  // those of all ranks, by rank
   operation_ptr telling_;           // null once the fastest is alone
-  std::size_t starts_ = 0;          // that are complete, until then
+  std::uint64_t starts_ = 0;        // that are complete, until then
   std::size_t current_ = 0;
   double begun_ = 0;
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
