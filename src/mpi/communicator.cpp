@@ -87,6 +87,7 @@ MPI_Comm same_ranks(MPI_Comm user) {
 // together(), ranks synchronize once more if one of them has a timeout.
 MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
+  communicator::free_retired();
   std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !watch::on()};
   allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
   if (good[0] == 0) refuse_without_memory();
@@ -143,22 +144,16 @@ int communicator::drop() noexcept {
     keep_for_ever();
     return MPI_SUCCESS;
   }
-  const bool over = finalized() || comm_ == MPI_COMM_NULL;
-  if (!over) stop_hearing();
-  const int code = over ? MPI_SUCCESS : PMPI_Comm_free(&comm_);
-  if (count_ != nullptr) --*count_;
-  delete this;
-  return code;
-}
-
-// Messages of an aborted call may still arrive. MPI libraries reuse the context of a freed communicator for the next
-// one, which would receive them. So this communicator is never freed, nor, unless it is revoked, are those that were
-// made from it, with the memory of nodes.
-void communicator::keep_for_ever() noexcept {
-  static std::atomic<communicator*> all{nullptr};
-  next_ = all.load(std::memory_order_relaxed);
-  while (!all.compare_exchange_weak(next_, this)) {
+  if (finalized() || comm_ == MPI_COMM_NULL) {
+    if (count_ != nullptr) --*count_;
+    delete this;
+    return MPI_SUCCESS;
   }
+  stop_hearing();
+  if (count_ == nullptr) return free();
+  --*count_;
+  kept.clear();
+  return retire();
 }
 
 // A duplicate of the user's communicator starts without the attribute and gets its own state.

@@ -95,6 +95,11 @@ class communicator final : public detail::outliving {
   /// MPI_Waitsome with the same polling.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 
+  /// Frees communicators that all ranks are known to have freed. Local.
+  static void free_retired() noexcept;
+  /// How many this rank has freed of which that is not known. If a rank has aborted a call there, it never will be.
+  static int retired() noexcept;
+
   /// While one is alive in a thread, states whose attributes the MPI library deletes there are kept, and freed when it
   /// ends: MPICH 4.2 deletes the attributes of a communicator while it frees the last persistent collective, and must
   /// not be called then.
@@ -138,6 +143,9 @@ class communicator final : public detail::outliving {
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);
   void keep_for_ever() noexcept;
+  class queue;
+  int free() noexcept;
+  int retire() noexcept;
   class listener;
   /// For a wait: polls for failure notifications if it is this thread's turn.
   void look_again(const listener& l);
@@ -167,6 +175,7 @@ class communicator final : public detail::outliving {
   parting parting_;                          // sent without waiting: kept like the communicator
   parting heard_;                            // of the first that is received
   MPI_Request hears_ = MPI_REQUEST_NULL;     // from the first wait on
+  MPI_Request retires_ = MPI_REQUEST_NULL;   // a barrier of the ranks that free it
   std::atomic<bool> somebody_hears_{false};  // one thread at a time
 };
 

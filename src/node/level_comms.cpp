@@ -44,11 +44,18 @@ const level_comms& level_comms_of(const mpi::communicator& comm, const node_view
       columns.push_back(make_columns(comm, groups, first, std::min(first + apart, largest), ranks));
     return copy;
   });
-  made->inside = mpi::communicator::adopt(own);
-  for (const MPI_Comm column : columns)
-    if (column != MPI_COMM_NULL) made->columns.push_back(mpi::communicator::adopt(column));
-  made->next.topology = view.topology.inside(groups.group[as_size(comm.rank())]);
-  if (!made->next.topology.levels.empty()) made->next.local = split_by_nodes(*made->inside, made->next.topology);
+  try {
+    made->columns.reserve(columns.size());
+    made->inside = mpi::communicator::adopt(own);
+    for (const MPI_Comm column : columns)
+      if (column != MPI_COMM_NULL) made->columns.push_back(mpi::communicator::adopt(column));
+    made->next.topology = view.topology.inside(groups.group[as_size(comm.rank())]);
+    if (!made->next.topology.levels.empty()) made->next.local = split_by_nodes(*made->inside, made->next.topology);
+  } catch (...) {  // other ranks may send on them already
+    if (made->inside != nullptr) made->inside->outlive();
+    for (const auto& column : made->columns) column->outlive();
+    throw;
+  }
   view.comms = made;
   return *made;
 }

@@ -16,6 +16,7 @@
 #include "faults/hostile_verdict.hpp"
 #include "faults/layer.hpp"
 #include "faults/left_over.hpp"
+#include "mpi/communicator.hpp"
 #include "soak/common_options.hpp"
 #include "soak/watchdog.hpp"
 #include "support/heap_watch.hpp"
@@ -69,8 +70,8 @@ options options_of(const hostile_recipe& r, int rank) {
   if (errs(r, rank, offence::limit)) o.memory = static_cast<std::size_t>(r.variant % 8 * r.variant);
   if (may_wait_inside(r) || r.harm == offence::absent || r.harm == offence::impatient) {
     o.on_timeout = after_timeout::fail;
-    o.timeout = r.harm == offence::absent ? 0.1F : 0.3F;
-    if (r.harm == offence::impatient) o.timeout = r.offender == rank ? 0.02F : r.warm ? 30.0F : 0.5F;
+    o.timeout = r.harm == offence::absent ? 0.005F : 0.3F;
+    if (r.harm == offence::impatient) o.timeout = r.offender == rank ? 0.005F : r.warm ? 30.0F : 0.05F;
   }
   return o;
 }
@@ -89,7 +90,7 @@ void go_through(hostile_call& c, const hostile_recipe& r, const world& w, verdic
     w.doing(step == 0 ? "first step" : step == 1 ? "second step" : "third step");
     if (r.delays) delay(r.seed, w.rank, 10 + step);
     if (r.harm == offence::impatient && step == odd && w.rank == r.victim && r.victim != r.offender)
-      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      std::this_thread::sleep_for(std::chrono::milliseconds(15));
     if (errs(r, w.rank, offence::dropped) && step == 2) {
       v.happened = 1;
       c.drop();
@@ -212,7 +213,7 @@ std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, b
     w.doing(planned ? "a plan afterwards" : "a call afterwards");
     std::string bad;
     // A rank that aborts the first call on a communicator cannot notify a late one: they do not know each other.
-    const bool patient = r.warm || (r.harm != offence::absent && r.harm != offence::impatient);
+    const bool patient = whole || r.warm || (r.harm != offence::absent && r.harm != offence::impatient);
     const verdict mine = plain_call(comm, w, planned, patient, bad);
     const auto all = gather(mine, w);
     if (!bad.empty()) return "afterwards: " + bad;
@@ -254,6 +255,12 @@ bool never_happened(offence harm, const harm_tally& t, int ranks) {
   const bool takes_two =
       harm == offence::sizes || harm == offence::absent || harm == offence::other_call || harm == offence::impatient;
   return harm != offence::none && !(takes_two && ranks == 1) && t.tried >= enough && t.happened == 0;
+}
+
+bool any_rank(bool mine, const world& w) {
+  int any = mine ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, w.base);
+  return any != 0;
 }
 
 // The problem itself, on a communicator of its own.
@@ -305,15 +312,11 @@ result run_once(const hostile_recipe& r, const world& w) {
   const std::string after = afterwards(r, comm, w, out.whole);
   if (bad.empty()) bad = after;
   w.doing("free");
+  const int lost = mpi::communicator::retired();
   MPI_Comm_free(&comm);
+  while (out.whole && any_rank(mpi::communicator::retired() > lost, w)) mpi::communicator::free_retired();
   out.bad = bad;
   return out;
-}
-
-bool any_rank(bool mine, const world& w) {
-  int any = mine ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, w.base);
-  return any != 0;
 }
 
 // Where all ranks agree on what happened nothing may be left of the call, once taquin has what it keeps.
