@@ -66,8 +66,10 @@ void grouped_exchange::with_groups(std::size_t streams, F f) const {
 
 void grouped_exchange::start(std::byte* data) {
   moved_ = {};
-  with_groups(as_size(move_.to.processes()),
-              [&](grouping& g) { g.group(data, [&](auto f) { move_.leaving.forward(f); }); });
+  with_groups(as_size(move_.to.processes()), [&](grouping& g) {
+    g.group(
+        data, [&](auto f) { move_.leaving.forward(f); }, grouping::put_together);
+  });
   plan_->start();
 }
 

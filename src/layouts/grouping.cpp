@@ -41,21 +41,11 @@ void grouping::number_pages() {
   for (std::size_t s = 0; s < streams_; ++s) first_[s + 1] += first_[s];
 }
 
-void grouping::bring_together(std::byte* data, std::size_t full) {
+void grouping::bring_pages_together(std::byte* data, std::size_t full) {
   number_pages();
   const auto dealt = std::span(pages_).first(full);
-  for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);  // now first_ is the end of each stream
+  for (auto& p : dealt) p = static_cast<std::uint32_t>(first_[p]++);
   permute_pages(data, page_, dealt, spare_.data());
-  std::size_t rests = 0;
-  for (std::size_t s = 0; s < streams_; ++s) rests += dealer_.rest_bytes(s);
-  for (std::size_t s = streams_; s-- > 0;) {  // rests come in between: from the last stream on, all moves go up
-    rests -= dealer_.rest_bytes(s);
-    const std::size_t from = s == 0 ? 0 : first_[s - 1];
-    const std::size_t n = (first_[s] - from) * page_;
-    std::byte* const to = data + from * page_ + rests;
-    if (rests > 0) std::memmove(to, data + from * page_, n);
-    std::memcpy(to + n, dealer_.rest(s), dealer_.rest_bytes(s));
-  }
 }
 
 void grouping::take_apart(std::byte* data, std::size_t full) {

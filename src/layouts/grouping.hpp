@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <vector>
 
@@ -23,16 +24,40 @@ class grouping {
 
   grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory);
 
+  /// A stream whose pages are together: its pages, the bytes that fill none, and where all of it belongs. That place
+  /// overlaps only these pages and later streams, which are in their places.
+  struct parts {
+    const std::byte* pages;
+    std::size_t bytes;  ///< of the pages
+    const std::byte* rest;
+    std::size_t rest_bytes;
+    std::byte* to;
+  };
+  static void put_together(std::size_t, const parts& p) noexcept {
+    if (p.to != p.pages) std::memmove(p.to, p.pages, p.bytes);
+    std::memcpy(p.to + p.bytes, p.rest, p.rest_bytes);
+  }
+
   /// `forward(f)` calls f(stream, bytes) for each run of the array, in the order of its memory. Afterwards the bytes of
-  /// stream 0 come first, in their order.
-  template <class Forward>
-  void group(std::byte* data, Forward forward) {
+  /// stream 0 come first, in their order. `put(stream, parts)`, from the last stream to the first, brings each to its
+  /// place.
+  template <class Forward, class Put>
+  void group(std::byte* data, Forward forward, Put put) {
     restart();
     std::size_t full = 0;
     forward([&](std::size_t stream, std::size_t n) {
       dealer_.deal(data, stream, n, [&](std::size_t s) { note(full, s); });
     });
-    bring_together(data, full);
+    bring_pages_together(data, full);  // now first_ is the end of each stream
+    std::size_t rests = 0;
+    for (std::size_t s = 0; s < streams_; ++s) rests += dealer_.rest_bytes(s);
+    for (std::size_t s = streams_; s-- > 0;) {  // rests come in between: from the last stream on, all moves go up
+      rests -= dealer_.rest_bytes(s);
+      const std::size_t first = s == 0 ? 0 : first_[s - 1];
+      std::byte* const pages = data + first * page_;
+      const parts p{pages, (first_[s] - first) * page_, dealer_.rest(s), dealer_.rest_bytes(s), pages + rests};
+      if (p.bytes + p.rest_bytes > 0) put(s, p);
+    }
   }
   /// From streams to the runs, which `backward(f)` goes through from the last one on.
   template <class Forward, class Backward>
@@ -53,8 +78,8 @@ class grouping {
     ++first_[stream + 1];
   }
   void number_pages();
-  // Full pages and rests of each stream one after another, and back.
-  void bring_together(std::byte* data, std::size_t full);
+  // Full pages of each stream one after another; and back, with the rests.
+  void bring_pages_together(std::byte* data, std::size_t full);
   void take_apart(std::byte* data, std::size_t full);
 
   std::size_t streams_;

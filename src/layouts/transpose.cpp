@@ -37,6 +37,25 @@ void transpose_apart(const std::byte* from, std::byte* to, std::size_t rows, std
       std::memcpy(to + (j * rows + i) * element, from + (i * columns + j) * element, element);
 }
 
+// Makes a permutation of fewer than 2^31 its inverse, cycle by cycle. The upper bit marks the places that are done.
+void invert(std::span<std::uint32_t> target) {
+  constexpr std::uint32_t done = std::uint32_t{1} << 31U;
+  for (std::uint32_t k = 0; k < target.size(); ++k) {
+    if ((target[k] & done) != 0) {
+      target[k] &= ~done;
+      continue;
+    }
+    std::uint32_t before = k;
+    for (std::uint32_t at = target[k]; at != k;) {
+      const std::uint32_t next = target[at];
+      target[at] = before | done;
+      before = at;
+      at = next;
+    }
+    target[k] = before;
+  }
+}
+
 class transposer {
  public:
   // For matrices of at most `most` bytes.
@@ -54,24 +73,35 @@ class transposer {
       return;
     }
     const std::size_t groups = std::min(t_.groups, columns);
-    group_columns(data, rows, columns, groups);
+    if ((columns + groups - 1) / groups * rows * element_ <= t_.buffer) {  // no group is split again
+      group_columns(data, rows, columns, groups, [&](std::size_t g, const grouping::parts& p) {
+        std::memcpy(buffer_.data(), p.pages, p.bytes);
+        std::memcpy(buffer_.data() + p.bytes, p.rest, p.rest_bytes);
+        transpose_apart(buffer_.data(), p.to, rows, width(columns, groups, g), element_);
+      });
+      return;
+    }
+    group_columns(data, rows, columns, groups, grouping::put_together);
     for (std::size_t g = 0; g < groups; ++g) {
-      const std::size_t first = begin(columns, groups, g);
-      const std::size_t width = begin(columns, groups, g + 1) - first;
-      run(data + first * rows * element_, rows, width);
+      run(data + begin(columns, groups, g) * rows * element_, rows, width(columns, groups, g));
     }
   }
 
  private:
   static std::size_t begin(std::size_t columns, std::size_t groups, std::size_t g) { return columns * g / groups; }
 
-  // Afterwards group 0 of the columns comes first, as a matrix of its own, and so on.
-  void group_columns(std::byte* data, std::size_t rows, std::size_t columns, std::size_t groups) {
-    columns_->group(data, [&](auto run) {
+  static std::size_t width(std::size_t columns, std::size_t groups, std::size_t g) {
+    return begin(columns, groups, g + 1) - begin(columns, groups, g);
+  }
+
+  // Group 0 of the columns comes first, as a matrix of its own, and so on: `put` brings each to its place.
+  template <class Put>
+  void group_columns(std::byte* data, std::size_t rows, std::size_t columns, std::size_t groups, Put put) {
+    const auto forward = [&](auto run) {
       for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t g = 0; g < groups; ++g)
-          run(g, (begin(columns, groups, g + 1) - begin(columns, groups, g)) * element_);
-    });
+        for (std::size_t g = 0; g < groups; ++g) run(g, width(columns, groups, g) * element_);
+    };
+    columns_->group(data, forward, put);
   }
 
   std::size_t element_;
@@ -83,19 +113,8 @@ class transposer {
 }  // namespace
 
 void permute_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32_t> target, std::byte* spare) {
-  for (std::size_t k = 0; k < target.size(); ++k) {
-    if (target[k] == k) continue;
-    std::memcpy(spare, data + k * page_bytes, page_bytes);
-    std::size_t to = target[k];  // of the elements in the spare page_bytes
-    target[k] = static_cast<std::uint32_t>(k);
-    while (to != k) {
-      std::swap_ranges(spare, spare + page_bytes, data + to * page_bytes);
-      const std::size_t next = target[to];
-      target[to] = static_cast<std::uint32_t>(to);
-      to = next;
-    }
-    std::memcpy(data + k * page_bytes, spare, page_bytes);
-  }
+  invert(target);
+  gather_pages(data, page_bytes, target, spare);
 }
 
 void gather_pages(std::byte* data, std::size_t page_bytes, std::span<std::uint32_t> source, std::byte* spare) {
