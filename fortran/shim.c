@@ -81,6 +81,19 @@ static void check_lengths(const MPI_Count lengths[], int arrays, const void *fro
   }
 }
 
+/* What is wrong with other arrays than these, by number (enumerators of module.inc): the next call of the C API on this
+ * thread refuses it, a collective one on all ranks. */
+void taquin_f_refuse_next(int what) {
+  static const char *const texts[] = {
+      "destinations or counts has fewer elements than there are blocks",
+      "dest_ranks or dest_indices has fewer elements than length",
+      "sources or counts has fewer elements than there are incoming blocks",
+      "processes, distributions, blocks and firsts must have as many elements as extents",
+      "extents has fewer elements than the layout has dimensions",
+      "axes must have as many elements as the layout has dimensions"};
+  TAQUIN_Set_invalid_argument(texts[what]);
+}
+
 /* The datatypes of all peers; NULL, which the C API refuses on all ranks, where there are none or no memory is left. */
 static MPI_Datatype *types_of(handle given, MPI_Count length, MPI_Comm comm) {
   const int peers = peers_of(comm);
@@ -300,25 +313,17 @@ int taquin_f_migrate_arrays(int narrays, const struct array arrays[], MPI_Count 
 
 /* ---- Sparse exchanges. ---- */
 
-/* `length`: of the shorter one of destinations and counts. */
-static void check_blocks(int blocks, MPI_Count length) {
-  if (length < blocks) TAQUIN_Set_invalid_argument("destinations or counts has fewer elements than there are blocks");
-}
-
 int taquin_f_sparse_begin(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
-                          handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements,
-                          MPI_Count length) {
+                          handle type, handle comm, TAQUIN_Sparse *sparse, int *incoming, MPI_Count *elements) {
   const struct sentinels none = {"", ""};
-  check_blocks(blocks, length);
   return TAQUIN_Sparse_begin(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
                              MPI_Comm_f2c(*comm), sparse, incoming, elements);
 }
 
 int taquin_f_sparse_exchange(const CFI_cdesc_t *data, int blocks, const int destinations[], const MPI_Count counts[],
                              handle type, handle comm, TAQUIN_Allocate *allocate, void *context, int *incoming,
-                             int **sources, MPI_Count **recvcounts, void **buffer, MPI_Count length) {
+                             int **sources, MPI_Count **recvcounts, void **buffer) {
   const struct sentinels none = {"", ""};
-  check_blocks(blocks, length);
   return TAQUIN_Sparse_exchange(address(data, none, DATA_INVALID), blocks, destinations, counts, MPI_Type_f2c(*type),
                                 MPI_Comm_f2c(*comm), allocate, context, incoming, sources, recvcounts, buffer);
 }

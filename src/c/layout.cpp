@@ -52,6 +52,8 @@ namespace {
 template <class F>
 int locally(F f) noexcept {
   try {
+    const char* const invalid_text = taquin::detail::take_invalid_text();  // of Fortran's arrays
+    if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_ARG);
     f();
     return MPI_SUCCESS;
   } catch (...) {

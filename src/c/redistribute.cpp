@@ -46,7 +46,8 @@ int repaired(TAQUIN_Redistribution r, MPI_Comm survivors, TAQUIN_Block_map* map,
              const char* function = __builtin_FUNCTION()) noexcept {
   const auto work = [&] {
     if (r == nullptr) throw usage_error("null redistribution", MPI_ERR_ARG);
-    r->repaired = repair(*r->redistribution, map == nullptr ? "null address for the map" : nullptr);
+    const char* const invalid_text = take_invalid_text();
+    r->repaired = repair(*r->redistribution, map == nullptr ? "null address for the map" : invalid_text);
     r->comm = handle_comm(survivors);
     r->comm.keep();
     if (map != nullptr) *map = as_c(r->repaired);
@@ -88,14 +89,16 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
 
 int TAQUIN_Redistribution_redistribute(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                        const int dest_indices[]) {
-  return with(redistribution,
-              [&](taquin::redistribution& r) { r(length, count_view(dest_ranks), count_view(dest_indices)); });
+  return with(redistribution, [&](taquin::redistribution& r) {
+    redistribution_access::run(r, length, count_view(dest_ranks), count_view(dest_indices), take_invalid_text());
+  });
 }
 
 int TAQUIN_Redistribution_start(TAQUIN_Redistribution redistribution, int length, const int dest_ranks[],
                                 const int dest_indices[]) {
-  return with(redistribution,
-              [&](taquin::redistribution& r) { r.start(length, count_view(dest_ranks), count_view(dest_indices)); });
+  return with(redistribution, [&](taquin::redistribution& r) {
+    redistribution_access::start(r, length, count_view(dest_ranks), count_view(dest_indices), take_invalid_text());
+  });
 }
 
 int TAQUIN_Redistribution_test(TAQUIN_Redistribution redistribution, int* flag) {

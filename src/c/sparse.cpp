@@ -86,6 +86,8 @@ int TAQUIN_Sparse_begin(const void* data, int blocks, const int destinations[], 
 
 int TAQUIN_Sparse_sources(TAQUIN_Sparse sparse, int sources[], MPI_Count counts[]) {
   return with(sparse, [&](const sparse_call& call) {
+    const char* const invalid_text = detail::take_invalid_text();  // of Fortran's arrays
+    if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_ARG);
     if (sources != nullptr) std::ranges::copy(call.sources(), sources);
     if (counts != nullptr) std::ranges::copy(call.counts(), counts);
   });

@@ -17,6 +17,11 @@ struct redistribution_access {
   /// redistribution::sort of the array's first blocks, one for each destination. The others are dead. Nothing is
   /// checked.
   static void sort(redistribution& r, std::span<int> dest_ranks, std::span<int> dest_indices);
+  /// redistribution's call operator and start; `invalid_text` as above.
+  static void run(redistribution& r, count_t length, const count_view& dest_ranks, const count_view& dest_indices,
+                  const char* invalid_text);
+  static void start(redistribution& r, count_t length, const count_view& dest_ranks, const count_view& dest_indices,
+                    const char* invalid_text);
   /// redistribution::repair; `invalid_text` as above.
   static failure::block_map repair(redistribution& r, MPI_Comm survivors, const char* invalid_text);
   /// redistribution::roll_back; `invalid_text` as above.

@@ -46,7 +46,7 @@ std::optional<invalid_argument> check_ranges(const given_map& map, std::span<con
   if (map.length < 0 || map.length > mine)
     return invalid_argument{fmt::format("there are destinations for {} blocks, but the array has {}", map.length, mine),
                             MPI_ERR_COUNT, -1};
-  if (!map.same_length) return invalid_argument{"destinations must have as many indices as ranks", MPI_ERR_COUNT, -1};
+  if (map.invalid_text != nullptr) return invalid_argument{map.invalid_text, MPI_ERR_COUNT, -1};
   if (map.length > 0 && (map.ranks.missing() || map.indices.missing()))
     return invalid_argument{"null destinations", MPI_ERR_ARG, -1};
   for (count_t k = 0; k < map.length; ++k) {

@@ -16,8 +16,8 @@ struct given_map {
   count_t length = 0;
   count_view ranks;
   count_view indices;
-  bool same_length = true;  ///< as many indices as ranks
-  count_t parts = 1;        ///< of a block
+  const char* invalid_text = nullptr;  ///< that of the interface on top; null: none
+  count_t parts = 1;                   ///< of a block
 
   [[nodiscard]] count_t units() const noexcept { return length * parts; }
   [[nodiscard]] count_t rank(count_t unit) const noexcept { return ranks[static_cast<int>(unit / parts)]; }
@@ -28,7 +28,7 @@ struct given_map {
   template <class Index>
   static given_map of(std::span<const int> ranks, std::span<const Index> indices) {
     return {static_cast<count_t>(ranks.size()), count_view(ranks.data()), count_view(indices.data()),
-            ranks.size() == indices.size()};
+            ranks.size() == indices.size() ? nullptr : "destinations must have as many indices as ranks"};
   }
 };
 

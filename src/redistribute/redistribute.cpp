@@ -23,7 +23,7 @@ redistribution& redistribution::operator=(redistribution&&) noexcept = default;
 redistribution::~redistribution() = default;
 
 void redistribution::start(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
-  state_->start({length, dest_ranks, dest_indices});
+  redistribution_access::start(*this, length, dest_ranks, dest_indices, nullptr);
 }
 
 void redistribution::start(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
@@ -36,7 +36,7 @@ bool redistribution::test() { return state_->test(); }
 void redistribution::wait() { state_->wait(); }
 
 void redistribution::operator()(count_t length, const count_view& dest_ranks, const count_view& dest_indices) {
-  state_->run({length, dest_ranks, dest_indices});
+  redistribution_access::run(*this, length, dest_ranks, dest_indices, nullptr);
 }
 void redistribution::operator()(std::span<const int> dest_ranks, std::span<const int> dest_indices) {
   state_->run(given_map::of(dest_ranks, dest_indices));
@@ -64,6 +64,15 @@ void detail::redistribution_access::sort(redistribution& r, std::span<int> dest_
     dest_indices[s] = static_cast<int>(map[s * parts].index);
   }
   if (state.options.stats != nullptr) state.options.stats->bytes_copied += state.units->bytes_copied() - copied;
+}
+
+void detail::redistribution_access::run(redistribution& r, count_t length, const count_view& dest_ranks,
+                                        const count_view& dest_indices, const char* invalid_text) {
+  r.state_->run({length, dest_ranks, dest_indices, invalid_text});
+}
+void detail::redistribution_access::start(redistribution& r, count_t length, const count_view& dest_ranks,
+                                          const count_view& dest_indices, const char* invalid_text) {
+  r.state_->start({length, dest_ranks, dest_indices, invalid_text});
 }
 
 failure::block_map redistribution::repair(MPI_Comm survivors) { return state::repair(state_, survivors, {}, nullptr); }

@@ -26,6 +26,8 @@ program arguments
   call short_arrays_are_errors_of_all_ranks()
   call short_large_counts_are_as_well()
   call lists_of_blocks_are_as_well()
+  call maps_of_blocks_are_as_well()
+  call short_arrays_of_layouts_are_errors()
   call statistics_are_read()
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (rank == 0 .and. total == 0) print '(a)', 'arguments: fine'
@@ -101,6 +103,69 @@ contains
     call taquin_sparse_begin(data, 2, destinations, counts(:merge(1, 2, rank == ranks - 1)), MPI_INTEGER, &
       MPI_COMM_WORLD, s, incoming, elements, ierror)
     SHORT('destinations or counts has fewer elements')
+    call taquin_sparse_begin(data, 2, destinations, counts, MPI_INTEGER, MPI_COMM_WORLD, s, incoming, elements, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. incoming == merge(2 * ranks, 0, rank == 0))
+    call taquin_sparse_sources(s, destinations(:0), counts, ierror)
+    if (rank == 0) then
+      SHORT('sources or counts has fewer elements')
+    end if
+    CHECK(rank == 0 .or. ierror == MPI_SUCCESS)
+    call taquin_sparse_end(s)
+  end subroutine
+
+  subroutine maps_of_blocks_are_as_well()
+    type(taquin_redistribution) :: r
+    integer, asynchronous :: blocks(ranks)
+    integer :: short(merge(ranks - 1, ranks, rank == ranks - 1)), whole(ranks)
+    blocks = rank
+    short = rank
+    whole = rank
+    call taquin_redistribution_create(blocks, int(ranks, MPI_COUNT_KIND), 1_MPI_COUNT_KIND, MPI_INTEGER, &
+      MPI_COMM_WORLD, '', TAQUIN_UNLIMITED, r)
+    call taquin_redistribution_redistribute(r, ranks, short, ordinals(), ierror)
+    SHORT('dest_ranks or dest_indices has fewer elements')
+    call taquin_redistribution_redistribute(r, ranks, whole, short, ierror)
+    SHORT('dest_ranks or dest_indices has fewer elements')
+    call taquin_redistribution_start(r, ranks, short, ordinals(), ierror)
+    if (ierror == MPI_SUCCESS) call taquin_redistribution_wait(r, ierror)
+    SHORT('dest_ranks or dest_indices has fewer elements')
+    call taquin_redistribution_redistribute(r, ranks, whole, [ordinals(), -7], ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(blocks == rank))
+    call taquin_redistribution_free(r)
+  end subroutine
+
+  ! Of this rank alone where the procedure is local.
+  subroutine short_arrays_of_layouts_are_errors()
+    type(taquin_layout) :: even
+    integer(MPI_COUNT_KIND) :: extents(2), one(1)
+    integer :: here(2), there(2), axes(merge(1, 2, rank == ranks - 1))
+    extents = [2, ranks]
+    call taquin_layout_create(extents, [1], even, ierror=ierror)
+    SHORT('must have as many elements as extents')
+    call taquin_layout_create(extents, [1, ranks], even, distributions=[TAQUIN_EVEN], ierror=ierror)
+    SHORT('must have as many elements as extents')
+    call taquin_layout_create(extents, [1, ranks], even, blocks=[1_MPI_COUNT_KIND], ierror=ierror)
+    SHORT('must have as many elements as extents')
+    call taquin_layout_create(extents, [1, ranks], even, firsts=[0], ierror=ierror)
+    SHORT('must have as many elements as extents')
+    call taquin_layout_create(extents, [1, ranks], even, ierror=ierror)
+    CHECK(ierror == MPI_SUCCESS)
+    call taquin_layout_local_extents(even, rank, one, ierror)
+    SHORT('extents has fewer elements')
+    call taquin_layout_set_allocated(even, [2_MPI_COUNT_KIND], ierror)
+    SHORT('extents has fewer elements')
+    call taquin_layout_local_extents(even, rank, extents, ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(extents == [2, 1]))
+    here = rank
+    axes = 1
+    if (size(axes) == 2) axes(2) = 2
+    call taquin_redistribute_layout(here, even, there, even, MPI_INTEGER, MPI_COMM_WORLD, axes, ierror)
+    SHORT('axes must have as many elements')
+    call taquin_redistribute_layout_in_place(here, even, even, MPI_INTEGER, MPI_COMM_WORLD, axes, ierror)
+    SHORT('axes must have as many elements')
+    call taquin_redistribute_layout(here, even, there, even, MPI_INTEGER, MPI_COMM_WORLD, [1, 2], ierror)
+    CHECK(ierror == MPI_SUCCESS .and. all(there == rank))
+    call taquin_layout_free(even)
   end subroutine
 
   subroutine statistics_are_read()
