@@ -145,8 +145,10 @@ def c_page(tree, out):
 def fortran_page(tree, out):
     lines = (tree / "fortran/module.inc").read_text(encoding="utf-8").splitlines()
     intro, comment, entries, missing = [], [], [], []
+    constants = []  # names, and what they mean
+    types = set()
     fields = None  # of the type whose lines are being read
-    for line in lines:
+    for number, line in enumerate(lines):
         stripped = line.strip()
         if fields is not None:
             if stripped == "end type":
@@ -156,20 +158,27 @@ def fortran_page(tree, out):
             else:
                 fields.append(stripped)
             continue
-        if stripped.startswith("! ") and not entries:
+        if stripped.startswith("! ") and not entries and not constants:
             intro.append(stripped[2:])
         if stripped.startswith("!>"):
             comment.append(stripped[2:].strip())
             continue
         public = re.match(r"public :: (.*)", stripped)
         declared = re.match(r"(?:integer|type).*\bpublic\b.*:: *(\w+)", stripped)
-        if public or declared:
+        if declared and "parameter" in stripped:
+            text = stripped + (lines[number + 1].strip() if stripped.endswith("&") else "")
+            named = re.findall(r"(TAQUIN_\w+) *=", text)
+            if not comment:
+                missing.extend(named)
+            constants.append((named, " ".join(comment)))
+        elif public or declared:
             names = public.group(1) if public else declared.group(1)
             if not comment:
                 missing.append(names)
             entries.append((names, comment))
         if re.match(r"type, public(, bind\(C\))? ::", stripped):
             fields = []
+            types.add(declared.group(1))
         if stripped:
             comment = []
         if stripped == "contains":
@@ -181,19 +190,29 @@ def fortran_page(tree, out):
         print("# Fortran\n\n`use taquin` beside `use mpi_f08`, or `use taquin_mpi` beside `use mpi`: the same names, with "
               "integer handles.\n", file=page)
         print("\n".join(intro[1:]), file=page)
-        for names, text in entries:
-            print(f"\n## {names}\n", file=page)
-            for line in text:
-                call = re.search(r"\(([\w, \[\]]+)\)$", line)
-                if call and "ierror" in line or call and line.startswith("("):
-                    before = line[: call.start()].strip()
-                    if before:
-                        print(before, file=page)
-                    for name in names.split(",")[:1]:
-                        code = wrapped(f"call {name.strip()}({call.group(1)})").replace("\n", " &\n")
-                        print(f"\n```fortran\n{code}\n```", file=page)
-                else:
-                    print(line, file=page)
+        for title, wanted in (("Procedures", False), ("Types", True)):
+            print(f"\n## {title}", file=page)
+            for names, text in entries:
+                if (names in types) == wanted:
+                    fortran_entry(page, names, text)
+        print("\n## Constants\n\n| name | meaning |\n|---|---|", file=page)
+        for named, text in constants:
+            print(f"| {', '.join(f'`{name}`' for name in named)} | {text} |", file=page)
+
+
+def fortran_entry(page, names, text):
+    print(f"\n### {names}\n", file=page)
+    for line in text:
+        call = re.search(r"\(([\w, \[\]]+)\)$", line)
+        if call and "ierror" in line or call and line.startswith("("):
+            before = line[: call.start()].strip()
+            if before:
+                print(before, file=page)
+            for name in names.split(",")[:1]:
+                code = wrapped(f"call {name.strip()}({call.group(1)})").replace("\n", " &\n")
+                print(f"\n```fortran\n{code}\n```", file=page)
+        else:
+            print(line, file=page)
 
 
 def python_page(tree, out):
