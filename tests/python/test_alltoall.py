@@ -105,6 +105,19 @@ def test_items_that_mpi_does_not_know_travel_as_bytes(comm, dtype):
     assert recv.tobytes() == b"".join(make(i, r).tobytes() for i in range(p))
 
 
+@pytest.mark.parametrize("algorithm", ["auto", "pairwise"])
+def test_dtypes_of_ranks_may_differ_where_their_bytes_match(comm, algorithm):
+    p, last = comm.size, comm.rank == comm.size - 1
+    send = np.full(2 * p if last else p, comm.rank, "i4" if last else "i8")
+    recv = np.empty_like(send)
+    taquin.alltoall(send, recv, comm, algorithm=algorithm)
+    sent = [np.full(2 if r == p - 1 else 1, r, "i4" if r == p - 1 else "i8").tobytes() for r in range(p)]
+    assert recv.tobytes() == b"".join(sent), "nothing is converted"
+    if p > 1:
+        with pytest.raises(taquin.Error, match="byte"):
+            taquin.alltoall(np.zeros(p, "i4" if last else "i8"), np.zeros(p, "i4" if last else "i8"), comm, check=True)
+
+
 def test_fortran_order_is_contiguous_too(comm):
     p, r = comm.size, comm.rank
     send, recv = np.full((3, p), r, "d", order="F"), np.empty((3, p), "d", order="F")
