@@ -4,6 +4,7 @@ import { bytes, counted, percent, seconds } from "./format.mjs";
 
 const MOST_SLOWDOWN = 2; // that is worth a second buffer
 const LEAST_GAIN = 0.05; // of the time; less is not worth a change
+const LEAST_SAVING = 2e-6; // seconds each time; less is what a call costs anyway
 
 // A name in a shell's command line.
 export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -29,6 +30,12 @@ function titleOf(p) {
   return p.algorithm === "auto" ? "Run the program with taquin" : `Use ${p.algorithm}`;
 }
 
+// Who follows the advice does it for all sizes. Another recording is another program.
+const harmsElsewhere = (best, model) =>
+  model.points
+    .filter((p) => known(p) && commandOf(p) === commandOf(best) && (!best.recorded || p.label === best.label))
+    .some((p) => model.points.some((n) => n.algorithm === "native" && n.label === p.label && n.ranks === p.ranks && n.bytes === p.bytes && faster(n, p)));
+
 function fasterAlgorithms(model) {
   const things = [];
   for (const [, same] of groupBy(
@@ -42,6 +49,7 @@ function fasterAlgorithms(model) {
     const best = auto && !others.some((p) => faster(p, auto)) ? auto : others[0];
     if (!best) continue;
     const gain = native.time - best.time;
+    if (gain < LEAST_SAVING || harmsElsewhere(best, model)) continue;
     const recording = best.recorded && model.sources.find((s) => baseName(s.name) === baseName(labelFile(best.label)));
     const what = best.recorded ? `the recorded calls of ${baseName(labelFile(best.label))}` : `${best.label}, ${bytes(best.bytes)} per rank`;
     things.push({
@@ -56,11 +64,7 @@ function fasterAlgorithms(model) {
       weight: (gain / native.time) * (recording ? 2 : 1) * (model.sources.length === 0 || model.sources.some((s) => s.ranks === best.ranks) ? 1 : 0.5),
     });
   }
-  return things.map((t) => {
-    const slower = model.points.filter((p) => known(p) && commandOf(p) === t.command).filter((p) => model.points.some((n) => n.algorithm === "native" && n.label === p.label && n.ranks === p.ranks && n.bytes === p.bytes && faster(n, p)));
-    const names = [...new Set(slower.map((p) => `${baseName(labelFile(p.label))} (${bytes(p.bytes)})`))];
-    return names.length ? { ...t, text: `${t.text} It is slower than the MPI library for ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}.` } : t;
-  });
+  return things;
 }
 
 // A case's label begins with its workload, which for a replay is the recording's path.

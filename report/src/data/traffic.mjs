@@ -108,7 +108,9 @@ export function prepareTraffic(data, name) {
 }
 
 const place = (s) =>
-  s.function || s.file
+  !s.file && s.address
+    ? s.address
+    : s.function || s.file
     ? `${s.function ?? "?"}${s.file ? ` (${s.file}${s.line ? `:${s.line}` : ""})` : ""}`
     : "unknown call site";
 

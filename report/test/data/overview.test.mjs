@@ -10,7 +10,7 @@ const model = (parts) => ({ sources: [], points: [], ...parts });
 const measured = () => pointsOfRecords(records(), "r.json").points;
 
 test("a faster algorithm is worth doing, with its command and what was measured", () => {
-  const things = worthDoing(model({ points: measured() }));
+  const things = worthDoing(model({ points: measured().filter((p) => p.bytes === 64) }));
   assert.match(things[0].command, /^mpirun -n 8 taquin wrap -a zero_copy_bruck PROGRAM$/);
   assert.equal(things[0].basis, "measured");
   assert.match(savingText(things[0]), /^saves .* each exchange$/);
@@ -50,6 +50,20 @@ test("what was measured as a plan is advised as a plan, and not for calls that m
   assert.equal(named.title, "Make a plan once, with pairwise");
   assert.match(named.command, /^taquin::plan\(taquin::exchange::alltoallw\(\.\.\.\), \{\.algorithm = "pairwise"\}\)/);
   assert.ok(!/wrap/.test(JSON.stringify([best, named])));
+});
+
+test("what is slower for another size, or saves microseconds, is no advice", () => {
+  const one = { ranks: 4, workload: "uniform", collective: "alltoallv" };
+  const of = (bytes_per_rank, algorithm, median_s) => ({ ...one, bytes_per_rank, algorithm, median_s, ci95_s: [0.99 * median_s, 1.01 * median_s] });
+  const cards = (list) => worthDoing(model({ points: pointsOfRecords(list, "").points }));
+  const small = [of(64, "native", 4e-5), of(64, "pairwise", 2e-5)];
+  assert.equal(cards(small).length, 1);
+  assert.equal(cards([...small, of(4096, "native", 4e-5), of(4096, "pairwise", 3.9e-5)]).length, 1);
+  assert.deepEqual(cards([...small, of(4096, "native", 4e-5), of(4096, "pairwise", 8e-5)]), []);
+  assert.deepEqual(cards([of(64, "native", 3e-6), of(64, "pairwise", 1.5e-6)]), []);
+  const recorded = (workload, algorithm, median_s) => ({ ...of(64, algorithm, median_s), workload, collective: "recorded" });
+  const programs = [recorded("a.json", "native", 1), recorded("a.json", "pairwise", 0.5), recorded("b.json", "native", 1), recorded("b.json", "pairwise", 2)];
+  assert.match(cards(programs)[0].text, /for the recorded calls of a.json; the MPI library takes 1 s\.$/);
 });
 
 test("intervals that meet, small gains and wrong results are not worth doing", () => {
