@@ -55,14 +55,16 @@ shape shape_of_rank(const exchange& x, const channel& node) {
   return s;
 }
 
-// A profile may name another algorithm. It is read by the first call that continues as a plan.
-bool profile_leaves_to_step(const exchange& x, const options& o, const channel& node) {
+// Why the profile does not leave the exchange to the step; nothing where it does. It is read by the first call that
+// continues as a plan.
+step_result asked_of_profile(const exchange& x, const options& o, const channel& node) {
   static const bool none = environment::get().profile.empty();
-  if (none || by_name(o)) return true;
+  if (none || by_name(o)) return {};
   const mpi::communicator* const comm = mpi::communicator::known(x.comm);
   chooser* const choices = comm == nullptr ? nullptr : chooser::known(*comm);
-  if (choices == nullptr || !choices->known().given) return choices != nullptr;
-  return choices->leaves_to_step(shared_memory, shape_of_rank(x, node), o);
+  if (choices == nullptr) return {.continues_because = "the profile is not read yet", .fits = true};
+  if (!choices->known().given || choices->leaves_to_step(shared_memory, shape_of_rank(x, node), o)) return {};
+  return {"the profile names another algorithm"};
 }
 
 // With types known.
@@ -70,12 +72,12 @@ step_result exchange_on_node(const exchange& x, const options& o, channel& node,
   if (validate(x, node.size(), &budget)) return {"an invalid argument"};
   if (x.kind == exchange::form::alltoall && !x.in_place && x.send.bytes(0) != x.recv.bytes(0))
     return {"alltoall sends and receives blocks of different sizes"};
-  if (!profile_leaves_to_step(x, o, node)) return {"the profile names another algorithm, or is not read yet"};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return {"the blocks do not fit"};
+  if (step_result elsewhere = asked_of_profile(x, o, node); elsewhere.continues_because != nullptr) return elsewhere;
   e.post(choices_of(x, by_name(o)));
   node.wait_lines();
-  if (!e.agreed()) return {"another rank brings other choices, or no blocks"};
+  if (!e.agreed()) return {.continues_because = "another rank brings other choices, or no blocks", .fits = true};
   e.finish_with_lines();
   if (o.stats != nullptr) {
     ++o.stats->starts;

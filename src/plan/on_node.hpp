@@ -16,6 +16,8 @@ struct step_result {
   const char* continues_because = nullptr;
   /// An error on this rank in an exchange that is done. The rank has taken part to the end, so that none waits for it.
   std::exception_ptr error_at_end{};
+  /// This rank has brought its blocks, or would have, had it read the profile already.
+  bool fits = false;
 };
 
 /// Runs the exchange in one step through the memory of the node: every rank's mailboxes hold its header and small

@@ -145,10 +145,10 @@ bool detail::completes_alone(const plan& p) noexcept {
 
 namespace {
 
-// The step of a blocking call; false if it continues as a plan.
-bool run_step(const exchange& x, const options& o) {
+// The step of a blocking call.
+detail::step_result run_step(const exchange& x, const options& o) {
   const auto leave = [&](const std::exception& why) { detail::leave(x.comm, why); };
-  const auto done = mpi::or_leave(leave, [&]() -> detail::step_result {
+  auto done = mpi::or_leave(leave, [&]() -> detail::step_result {
     if (detail::patience::of(o).seconds > 0 && mpi::communicator::known(x.comm) == nullptr) [[unlikely]]
       return {"the set-up stage of the first call has the timeout"};
     // This rejects a failed communicator.
@@ -159,7 +159,7 @@ bool run_step(const exchange& x, const options& o) {
   });
   if (done.error_at_end) [[unlikely]]
     std::rethrow_exception(done.error_at_end);
-  return done.continues_because == nullptr;
+  return done;
 }
 
 // The state of a blocking call, in memory that can outlive it.
@@ -184,14 +184,31 @@ class blocking_state {
 
 }  // namespace
 
+namespace {
+
+// What the step has not done. False: the step can do it, now that the profile is read and refused.
+bool run_as_plan(const exchange& x, const options& o, bool fits_step) {
+  const blocking_state state(x, o);
+  if (state.get() == nullptr) {
+    detail::plan_state(x, o, false).begin(x, o, true);  // which throws on all ranks
+    return true;
+  }
+  state.get()->fits_step = fits_step;
+  state.get()->begin(x, o, false);
+  if (state.get()->again) return false;
+  state.get()->run();
+  return true;
+}
+
+}  // namespace
+
 void run(const exchange& x, const options& o) {
   detail::check_communicator(x.comm);
   if (x.in_place) detail::forget_map();
-  if (run_step(x, o)) return;
-  const blocking_state state(x, o);
-  if (state.get() == nullptr) return detail::plan_state(x, o, false).begin(x, o, true);  // which throws on all ranks
-  state.get()->begin(x, o, false);
-  state.get()->run();
+  detail::step_result step = run_step(x, o);
+  if (step.continues_because == nullptr || run_as_plan(x, o, step.fits)) return;
+  step = run_step(x, o);
+  if (step.continues_because != nullptr) run_as_plan(x, o, false);
 }
 
 void alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf, count_t recvcount,

@@ -43,7 +43,7 @@ void preparation::run(bool lacks_memory) {
     describe(lacks_memory);
     agree();
     choose();
-    if (p_.body == nullptr) prepare();  // else the agreement has carried it
+    if (p_.body == nullptr && !p_.again) prepare();  // else the agreement has carried it
   });
 }
 
@@ -75,6 +75,7 @@ void preparation::describe(bool lacks_memory) {
     mine_.invalid = out_of_memory();
   }
   mine_.algorithm = name_;
+  mine_.fits_step = p_.fits_step;
   if (reused_) mine_.choices = ~mine_.choices;  // a plan on one rank and a blocking call on another are an error of all
   if (inter()) return;
   if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
@@ -130,6 +131,7 @@ void preparation::choose() {
     o_.multilevel.levels = p_.levels->view();
   }
   if (free_choice()) choose_freely();
+  if (p_.again) return;
   if (p_.chosen != &node_aggregated) p_.body.reset();  // the blocks that the step has carried are not used
   check_memory();
   p_.running.algorithm = p_.chosen->name;
@@ -144,6 +146,8 @@ void preparation::choose_freely() {
   p_.body.reset();
   p_.shape.carried_block = 0;
   chooser& choices = chooser::of(*comm());
+  p_.again = all_.fits_step && !all_.carried && !choices.known().given;  // a refused profile changes nothing
+  if (p_.again) return;
   p_.chosen = choices.choose(p_.shape, o_, reused_, p_.shape.memory_limit);
   took_heap_ = took_heap_ || choices.took_heap();
   // A plan in which no rank has data for another must not make ranks wait. Direct exchanges have no messages then.
@@ -214,7 +218,7 @@ void preparation::choose_without_shared_memory(context& c) {
 
 // Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
 // enters: if one rank brings no blocks, all ranks drop those of the others.
-bool preparation::may_carry(const agreement_way& way) const {
+bool preparation::may_carry(const agreement_way& way) {
   if (reused_ || way.between == nullptr || mine_.invalid || mine_.untold) return false;
   if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
   const level& steps = way.between->nodes();  // each rank that is alone receives a message from each other one
@@ -222,7 +226,10 @@ bool preparation::may_carry(const agreement_way& way) const {
   if (!carried_exchange::possible(x_, *way.between, p_.budget)) return false;
   if (name_ != automatic) return true;
   chooser* const choices = chooser::known(*comm());
-  if (choices == nullptr) return environment::get().profile.empty();
+  if (choices == nullptr) {
+    mine_.fits_step = true;
+    return environment::get().profile.empty();
+  }
   shape s{.ranks = ranks_, .kind = x_.kind, .in_place = x_.in_place, .symmetric = x_.symmetric};
   detail::describe(mine_, s);
   s.uniform = s.max_block_bytes == s.min_block_bytes;

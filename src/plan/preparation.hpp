@@ -30,7 +30,7 @@ class preparation {
 
   // If there is a step between nodes it carries the small blocks of a blocking call.
   void carry(agreement_way& way);
-  [[nodiscard]] bool may_carry(const agreement_way& way) const;
+  bool may_carry(const agreement_way& way);
   [[nodiscard]] bool is_done_by_step() const noexcept;
 
   void describe_shape();
