@@ -52,14 +52,6 @@ struct arguments {
   std::uint64_t seed = 1;
 };
 
-detail::profile read(const std::string& file) {
-  try {
-    return detail::read_profile(file);
-  } catch (const detail::profile_error& e) {
-    throw usage(e.what());
-  }
-}
-
 placement place(const arguments& a, int ranks, int world) {
   const bool here = ranks == world && a.nodes.nodes.empty() && a.nodes.per_node == 0;
   placement p = here ? placement::of_world()
@@ -72,7 +64,7 @@ placement place(const arguments& a, int ranks, int world) {
 detail::profile profile_for(const arguments& a, const placement& on) {
   auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
   if (a.model.empty() && on.here && a.nodes.cores == 0) return detail::chooser::of(comm).known();
-  detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : read(a.model);
+  detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : profile_of_model(a.model);
   detail::share_cores(p.model, on.nodes.nodes().largest(), on.cores);
   return p;
 }
@@ -189,7 +181,7 @@ int work_sparse(const arguments& a, int rank, int world) {
   placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
   const auto limit = memory_choice::parse(a.memory).limit(parse_size(a.bytes) * (a.per_pair ? ranks : 1));
-  detail::profile profile = a.model.empty() ? detail::profile{} : read(a.model);
+  detail::profile profile = profile_of_model(a.model);
   profile.model.ranks_per_core = 1;
   const auto all = explain_sparse({.algorithms = {},
                                    .workload = a.workload,
@@ -234,7 +226,7 @@ int start(const arguments& a) {
   const auto kind = parse_collective(a.collective);
   static_cast<void>(parse_size(a.bytes));
   static_cast<void>(memory_choice::parse(a.memory));
-  if (!a.model.empty()) static_cast<void>(read(a.model));
+  static_cast<void>(profile_of_model(a.model));
   if (kind == exchange::form::alltoall && a.workload != "uniform")
     throw usage(
         fmt::format("alltoall sends the same to every rank: it needs the workload uniform, not {}", a.workload));
@@ -246,8 +238,11 @@ int start(const arguments& a) {
     if (a.traffic.empty()) return work(a, rank, world);
     const auto traffic = read_recording(a.traffic);
     // Its cores are shared as they would be here; its nodes are not known.
+    placement all = placement::of(detail::topology::of_sizes(std::vector{traffic.ranks}));
+    if (a.nodes.cores > 0) all.cores = a.nodes.cores;
     return explain_traffic(
-        traffic, memory_choice::parse(a.memory),
+        traffic, fmt::format("{}, {} ranks on {}", a.traffic, traffic.ranks, all.words()),
+        memory_choice::parse(a.memory),
         [&](int n) {
           placement on = placement::of(detail::topology::of_sizes(std::vector{n}));
           on.here = n == world;

@@ -23,6 +23,7 @@ namespace {
 struct kind_of_call {
   workloads::call_kind kind;
   bool in_place;
+  bool reused;  // by a plan, as a replay does it
   std::size_t matrix;
   auto operator<=>(const kind_of_call&) const = default;  // NOLINT(modernize-use-nullptr): the check misreads it
 };
@@ -44,6 +45,7 @@ nlohmann::json row_of(const kind_of_call& kind, std::uint64_t calls, const expla
   }
   return {{"kind", workloads::name_of(kind.kind)},
           {"in_place", kind.in_place},
+          {"reused", kind.reused},
           {"ranks", e.shape.ranks},
           {"calls", calls},
           {"max_block_bytes", e.shape.max_block_bytes},
@@ -55,28 +57,29 @@ nlohmann::json row_of(const kind_of_call& kind, std::uint64_t calls, const expla
           {"candidates_in_profile", in_profile}};
 }
 
-void print(const nlohmann::json& rows) {
+void print(const std::string& title, const nlohmann::json& rows) {
   const auto time = [](const nlohmann::json& r, const char* key) {
     return r[key].is_null() ? "-" : show_seconds(r[key]);
   };
-  fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", "calls", "kind", "ranks", "most/pair", "most/rank",
-             "predicted", "in profile", "chosen");
+  fmt::print("{}\n{:>8} {:<10} {:<8} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", title, "calls", "kind", "as", "ranks",
+             "most/pair", "most/rank", "predicted", "in profile", "chosen");
   for (const auto& r : rows)
-    fmt::print("{:>8} {:<10} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
-               r["kind"].get<std::string>() + (r["in_place"].get<bool>() ? "*" : ""), r["ranks"].get<int>(),
-               show_size(r["max_block_bytes"]), show_size(r["bytes_per_rank"]), time(r, "predicted_s"),
-               time(r, "profile_s"),
+    fmt::print("{:>8} {:<10} {:<8} {:>6} {:>10} {:>10} {:>12} {:>12}  {}\n", r["calls"].get<std::uint64_t>(),
+               r["kind"].get<std::string>() + (r["in_place"].get<bool>() ? "*" : ""),
+               r["reused"].get<bool>() ? "plan" : "blocking", r["ranks"].get<int>(), show_size(r["max_block_bytes"]),
+               show_size(r["bytes_per_rank"]), time(r, "predicted_s"), time(r, "profile_s"),
                r["chosen"].is_null() ? "nothing serves within the memory allowed" : r["chosen"].get<std::string>());
 }
 
 }  // namespace
 
-int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
+int explain_traffic(const workloads::traffic& t, const std::string& title, const memory_choice& memory,
                     const std::function<detail::profile(int ranks)>& profile_for, bool persistent,
                     const std::string& json, bool speaks) {
   std::map<kind_of_call, std::pair<const workloads::recorded_call*, std::uint64_t>> kinds;
   for (const auto& call : t.calls) {
-    auto& [first, calls] = kinds[{call.kind, call.in_place, call.matrix}];
+    const bool reused = persistent || call.form != workloads::call_form::blocking;
+    auto& [first, calls] = kinds[{call.kind, call.in_place, reused, call.matrix}];
     if (first == nullptr) first = &call;
     calls += call.repeats;
   }
@@ -92,14 +95,14 @@ int explain_traffic(const workloads::traffic& t, const memory_choice& memory,
     }
     const std::size_t limit = memory.limit(static_cast<count_t>(s.max_rank_bytes));
     rows.push_back(
-        row_of(kind, what.second, explain(t, *what.first, persistent, limit, on->second, profiles.at(s.ranks))));
+        row_of(kind, what.second, explain(t, *what.first, kind.reused, limit, on->second, profiles.at(s.ranks))));
   }
   if (!speaks) return 0;
   if (!json.empty()) {
     write_text(json, rows.dump(2) + "\n");
     return 0;
   }
-  print(rows);
+  print(title, rows);
   return 0;
 }
 

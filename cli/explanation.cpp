@@ -58,9 +58,7 @@ placement placement::of(detail::topology given) {
   return p;
 }
 
-std::string placement::words() const {
-  return fmt::format("{}, {} {} each", words_of(nodes), cores, cores == 1 ? "core" : "cores");
-}
+std::string placement::words() const { return words_of(nodes, cores); }
 
 const algorithm* explanation::chosen() const {
   const algorithm* const a = taken.what;

@@ -12,6 +12,7 @@
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/misspelt.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 
@@ -110,6 +111,19 @@ std::string words_of(const detail::topology& t) {
   const int last = sizes.back();
   sizes.pop_back();
   return fmt::format("{} nodes of {} and {} ranks", n.groups(), fmt::join(sizes, ", "), last);
+}
+
+std::string words_of(const detail::topology& t, int cores) {
+  if (cores == 0) return words_of(t) + ", a core for each rank";
+  return fmt::format("{}, {} {} each", words_of(t), cores, cores == 1 ? "core" : "cores");
+}
+
+detail::profile profile_of_model(const std::string& file) {
+  try {
+    return file.empty() ? detail::profile{} : detail::read_profile(file);
+  } catch (const detail::profile_error& e) {
+    throw usage(e.what());
+  }
 }
 
 }  // namespace taquin::cli

@@ -40,6 +40,7 @@ struct arguments {
   std::string json;
   std::string memory = "25%";
   node_flags nodes;
+  std::string model;
   count_t blocks = 64;
   count_t free = 0;
 };
@@ -126,8 +127,19 @@ arguments with_ranks(arguments a) {
   return a;
 }
 
+// The predicted time of the exchange, by the closed formula.
+seconds predicted(const detail::algorithm& chosen, detail::shape s, const options& o, const arguments& a) {
+  machine_model m = profile_of_model(a.model).model;
+  m.ranks_per_core = 1;
+  if (a.nodes.cores > 0) detail::share_cores(m, s.largest_node, a.nodes.cores);
+  s.shared = s.single_copies = s.nodes == 1;
+  return chosen.cost(s, o, m);
+}
+
 int work(const arguments& given) {
   const arguments a = with_ranks(given);
+  if ((a.nodes.cores > 0 || !a.model.empty()) && (a.collective == "sparse" || a.collective == "pattern"))
+    throw usage("--cores and --model predict times of dense exchanges: of others 'taquin simulate' does");
   if (a.collective == "sparse")
     return plan_sparse({.algorithms = {a.algorithm},
                         .workload = a.workload,
@@ -175,10 +187,11 @@ int work(const arguments& given) {
     payloads = payloads_of(*chosen, kind, o, a, nodes);
   const auto schedule = chosen->build(local, shape, o, std::pmr::new_delete_resource());
   fmt::print(
-      "{}, rank {} of {}, {} of {} per rank, {}\n{} rounds, {} messages, {} copies, {} bytes of scratch memory\n{}",
-      chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), words_of(nodes), schedule.rounds.size(),
-      schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
-      detail::to_text(schedule, &local, payloads));
+      "{}, rank {} of {}, {} of {} per rank, {}\n{} rounds, {} messages, {} copies, {} bytes of scratch memory, {} "
+      "predicted\n{}",
+      chosen->name, a.rank, a.ranks, a.workload, show_size(size.bytes), words_of(nodes, a.nodes.cores),
+      schedule.rounds.size(), schedule.messages.size(), schedule.copies.size(), chosen->memory(shape, o),
+      show_seconds(predicted(*chosen, shape, o, a)), detail::to_text(schedule, &local, payloads));
   return 0;
 }
 
@@ -199,7 +212,11 @@ std::function<int()> setup(CLI::App& app) {
   add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   auto* json = add_json_option(app, a->json, "what all ranks do");
-  add_node_flags(app, a->nodes, "each rank alone");
+  add_node_flags(app, a->nodes, "each rank alone", "one for each rank");
+  app.get_option("--cores")->excludes(json);
+  app.add_option("--model", a->model, "a profile, by which the time is predicted; default: the built-in model")
+      ->type_name("PROFILE")
+      ->excludes(json);
   app.add_option("-m,--memory", a->memory,
                  "in_place, in_place_phases: scratch memory per rank: 64K, 25% of what a rank sends")
       ->capture_default_str()

@@ -52,12 +52,7 @@ constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' sc
 constexpr std::size_t most_regions = std::size_t{1} << 23;
 
 detail::profile profile_of(const arguments& a) {
-  detail::profile p;
-  try {
-    if (!a.model.empty()) p = detail::read_profile(a.model);
-  } catch (const detail::profile_error& e) {
-    throw usage(e.what());
-  }
+  detail::profile p = profile_of_model(a.model);
   p.points.clear();  // measured with ranks, which there are none of
   p.model.ranks_per_core = 1;
   if (a.kind.empty()) return p;
@@ -96,8 +91,9 @@ class simulation {
     machine_model m = model_;
     if (a_.nodes.cores > 0) detail::share_cores(m, s.largest_node, a_.nodes.cores);
     const options o = a_.opts.view();
-    return prediction{
-        what.name, ranks, size.bytes, words_of(nodes), what.cost(s, o, m), evaluate(what, s, size, nodes, m)};
+    return prediction{what.name,          ranks,
+                      size.bytes,         words_of(nodes, a_.nodes.cores),
+                      what.cost(s, o, m), evaluate(what, s, size, nodes, m)};
   }
 
  private:
@@ -202,9 +198,10 @@ int work_sparse(const arguments& a) {
                        .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                        .seed = a.seed},
                                       counts, profile.model, a.nodes.cores))
-    all.push_back({p.algorithm, p.ranks, p.bytes_per_rank,
-                   words_of(a.nodes.of(p.ranks).value_or(detail::topology::of_sizes(std::vector{p.ranks}))),
-                   std::nullopt, p.time});
+    all.push_back(
+        {p.algorithm, p.ranks, p.bytes_per_rank,
+         words_of(a.nodes.of(p.ranks).value_or(detail::topology::of_sizes(std::vector{p.ranks})), a.nodes.cores),
+         std::nullopt, p.time});
   return show(all, a);
 }
 
@@ -223,7 +220,7 @@ int work_patterns(const arguments& a) {
       machine_model m = profile.model;
       if (a.nodes.cores > 0) detail::share_cores(m, nodes.nodes().largest(), a.nodes.cores);
       const bool closed = m.kind == model_kind::hockney && nodes.nodes().groups() == 1;
-      prediction p{one.name, ranks, bytes, words_of(nodes), std::nullopt, std::nullopt};
+      prediction p{one.name, ranks, bytes, words_of(nodes, a.nodes.cores), std::nullopt, std::nullopt};
       if (closed) p.formula = one.closed_form(ranks, bytes, m.levels[0].hockney);
       if (!a.closed && ranks <= most_pattern_ranks) p.evaluated = time_of(one, ranks, bytes, nodes, m);
       all.push_back(p);

@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
+#include "harness/records.hpp"
 #include "program.hpp"
+#include "select/profile.hpp"
 
 namespace taquin::cli {
 namespace {
@@ -60,6 +63,37 @@ TEST(nodes, an_explanation_says_on_which_nodes_and_cores) {
   const auto r = taquin(0, "explain --nodes 4x16 --cores 8 --per-pair -b 1K");
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.out.find("uniform, 64 ranks on 4 nodes of 16 ranks, 8 cores each, 64 KiB per rank"), 0U) << r.out;
+}
+
+// The same words after the ranks, and for the same words the same time.
+TEST(nodes, plan_simulate_and_explain_take_the_same_machine_and_name_it_first) {
+  const std::string built_in = temporary_path("model.json");
+  detail::profile p;
+  p.model.levels[0].plogp.points = p.model.levels[1].plogp.points = {{1024, 1e-6, 1e-6, 3e-6}};
+  p.model.levels[1].loggp.latency *= 3;
+  detail::write_profile(built_in, p);
+  for (const auto& model : {std::string(), " --model " + built_in})
+    for (const auto& [machine, words] : std::array<std::pair<const char*, const char*>, 4>{
+             {{"--nodes 4x16 --cores 8", "64 ranks on 4 nodes of 16 ranks, 8 cores each"},
+              {"--nodes 1,4,2,8 --cores 1", "15 ranks on 4 nodes of 1, 4, 2 and 8 ranks, 1 core each"},
+              {"-n 8 --per-node 4 --cores 2", "8 ranks on 2 nodes of 4 ranks, 2 cores each"},
+              {"-n 64 --per-node 64 --cores 64", "64 ranks on one node, 64 cores each"}}}) {
+      const std::string what = machine + model + " -b 64K";
+      const auto first = [](const result& r) { return r.out.substr(0, r.out.find('\n')); };
+      const auto explained = taquin(0, "explain --persistent " + what);
+      const auto simulated = taquin(0, "simulate -a pairwise " + what);
+      const auto planned = taquin(0, "plan -a pairwise " + what);
+      EXPECT_NE(first(explained).find(words), std::string::npos) << explained.out << explained.err;
+      EXPECT_NE(first(simulated).find(words), std::string::npos) << simulated.out << simulated.err;
+      const std::string nodes = std::string(words).substr(std::string(words).find(" on ") + 4);
+      EXPECT_NE(first(planned).find(nodes), std::string::npos) << planned.out << planned.err;
+      const auto time = taquin(0, "simulate --json -a pairwise " + what).json()[0]["formula_s"].get<double>();
+      for (const auto& row : taquin(0, "explain --persistent --json " + what).json())
+        EXPECT_DOUBLE_EQ(row["algorithm"] == "pairwise" ? row["predicted_s"].get<double>() : time, time) << what;
+      EXPECT_EQ(occurrences(planned.out, harness::show_seconds(time) + " predicted"), 1) << planned.out;
+    }
+  std::filesystem::remove(built_in);
+  EXPECT_EQ(taquin(0, "simulate -n 4 -a pairwise").out.find("4 ranks on one node, a core for each rank"), 0U);
 }
 
 TEST(nodes, that_do_not_hold_the_ranks_are_refused) {
