@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fmt/format.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ std::string demangled(const char* name) {
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
   return status == 0 ? std::string(text.get()) : std::string(name);
 }
+
+std::string offset_in(const std::string& name, std::uint64_t offset) { return fmt::format("{}+{:#x}", name, offset); }
 
 struct wanted {
   const std::string& object;
@@ -68,7 +71,7 @@ std::uintptr_t base_of(const std::string& object) {
   TAQUIN_DW(dwfl_linux_proc_report)   \
   TAQUIN_DW(dwfl_report_end)          \
   TAQUIN_DW(dwfl_addrmodule)          \
-  TAQUIN_DW(dwfl_module_addrname)     \
+  TAQUIN_DW(dwfl_module_addrinfo)     \
   TAQUIN_DW(dwfl_module_getsrc)       \
   TAQUIN_DW(dwfl_lineinfo)            \
   TAQUIN_DW(dwfl_linux_proc_find_elf) \
@@ -107,7 +110,12 @@ void add_lines(call_site& site, std::uintptr_t address) {
   if (d.session == nullptr) return;
   Dwfl_Module* const module = d.dwfl_addrmodule(d.session, address);
   if (module == nullptr) return;
-  if (const char* name = d.dwfl_module_addrname(module, address)) site.function = demangled(name);
+  GElf_Off offset = 0;
+  GElf_Sym symbol{};
+  if (const char* name = d.dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr)) {
+    site.function = demangled(name);
+    site.address = offset_in(site.function, offset);
+  }
   if (Dwfl_Line* const line = d.dwfl_module_getsrc(module, address))
     if (const char* file = d.dwfl_lineinfo(line, nullptr, &site.line, nullptr, nullptr, nullptr)) site.file = file;
 }
@@ -115,14 +123,24 @@ void add_lines(call_site& site, std::uintptr_t address) {
 
 }  // namespace
 
+std::string call_site::words() const {
+  if (!file.empty()) return fmt::format(" at {}:{}", file.substr(file.rfind('/') + 1), line);
+  if (!function.empty()) return " in " + address;
+  return address.empty() ? "" : " at " + address;
+}
+
 call_site resolve(const std::string& object, std::uint64_t offset) {
   call_site site;
   const auto base = base_of(object);
   if (base == 0) return site;
   const auto address = base + offset - 1;  // inside the call, not behind it
+  site.address = offset_in(object.substr(object.rfind('/') + 1), offset - 1);
   Dl_info info{};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in this process
-  if (dladdr(reinterpret_cast<void*>(address), &info) != 0) site.function = demangled(info.dli_sname);
+  if (dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_sname != nullptr) {
+    site.function = demangled(info.dli_sname);
+    site.address = offset_in(site.function, address - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
+  }
 #ifdef TAQUIN_HAVE_LIBDW
   add_lines(site, address);
 #endif

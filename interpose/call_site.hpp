@@ -10,6 +10,10 @@ struct call_site {
   std::string function;  ///< empty: not known
   std::string file;
   int line = 0;
+  std::string address;  ///< FUNCTION+0xOFFSET; of a file without symbols MODULE+0xOFFSET, as addr2line takes it
+
+  /// " at FILE:LINE", " in FUNCTION+0xOFFSET", " at MODULE+0xOFFSET", or nothing.
+  [[nodiscard]] std::string words() const;
 };
 
 /// `object` is a file that this process has loaded, `offset` an address inside it. Files and lines need libdw at run

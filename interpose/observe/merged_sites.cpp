@@ -52,11 +52,7 @@ comparison comparison::of(const site_log& s) {
           spread(all - n, served, s.squares - s.sampled_squares) * all};
 }
 
-std::string merged::place() const {
-  if (!where.file.empty())
-    return fmt::format("{} at {}:{}", form, where.file.substr(where.file.rfind('/') + 1), where.line);
-  return where.function.empty() ? form : fmt::format("{} in {}", form, where.function);
-}
+std::string merged::place() const { return form + where.words(); }
 
 std::string merged::rule_site() const {
   if (where.file.empty()) return where.function;

@@ -105,8 +105,8 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
   return text;
 }
 
-// The call sites that take most time, as profilers of MPI list them.
-void print_sites(const std::vector<merged>& sites, double run) {
+// The call sites that take most time, as profilers of MPI list them. `total`: the time of the rank with the most.
+void print_sites(const std::vector<merged>& sites, double run, double total) {
   constexpr std::size_t most = 10;
   constexpr double percent = 100;
   if (sites.empty()) return;
@@ -117,6 +117,11 @@ void print_sites(const std::vector<merged>& sites, double run) {
                     show_seconds(m.seconds), show_seconds(m.waiting.value), run > 0 ? percent * m.seconds / run : 0.0,
                     m.place(), m.where.file.empty() || m.where.function.empty() ? "" : " (" + m.where.function + ")"));
   }
+  double all = 0;
+  for (const merged& m : sites) all += m.seconds;
+  if (fmt::format("{:.3f}", all) != fmt::format("{:.3f}", total))
+    say(fmt::format("  each with the time of its slowest rank: together {:.3f} s; no rank spent more than {:.3f} s",
+                    all, total));
   for (const merged& m : sites)
     if (m.trial.library > 0)
       say(fmt::format("  {}: trial lost, {} by the MPI library, {} by taquin", m.place(), show_seconds(m.trial.library),
@@ -188,6 +193,7 @@ json to_json(const merged& m) {
          {"fallbacks", json::array()},
          {"peak_memory", m.peak_memory}};
   if (!m.where.function.empty()) j["function"] = m.where.function;
+  if (!m.where.address.empty()) j["address"] = m.where.address;
   if (!m.where.file.empty()) {
     j["file"] = m.where.file;
     j["line"] = m.where.line;
@@ -238,7 +244,7 @@ void write_report(const std::vector<rank_log>& logs) {
   const bool waits_for_processors = oversubscribed(logs);
   const auto advices = advise(sites, run, waits_for_processors);
   print_summary(logs, total, run, advices, waits_for_processors);
-  print_sites(sites, run);
+  print_sites(sites, run, total.seconds);
   if (!full) return;
   json j{{"taquin_report", 1}, {"program", logs.front().program}, {"ranks", logs.size()},   {"nodes", nodes.size()},
          {"seconds", run},     {"memory_limit", nullptr},         {"sites", json::array()}, {"advice", json::array()}};

@@ -212,9 +212,7 @@ const std::string& trace_of_all::place_of_site(const site_log& s) {
   const auto [found, fresh] = places_.try_emplace({s.object, s.offset});
   if (fresh) {
     const call_site where = resolve(s.object, s.offset);
-    found->second = where.function;
-    if (!where.file.empty())
-      found->second += fmt::format(" at {}:{}", where.file.substr(where.file.rfind('/') + 1), where.line);
+    found->second = where.file.empty() ? where.address : where.function + where.words();
   }
   return found->second;
 }

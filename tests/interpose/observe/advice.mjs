@@ -153,6 +153,9 @@ for (const what of Object.keys(CASES))
 test("call sites that run side by side are not added up", () => {
   const { terminal, model } = reportOf("side_by_side");
   assert.match(terminal, /time in them +0\.027 s, 5\.4% of the run/);
+  const [, sum] = terminal.match(/each with the time of its slowest rank: together ([0-9.]+) s; no rank spent more than 0\.027 s/);
+  assert.ok(Math.abs(Number(sum) - model.sources[0].sites.reduce((all, s) => all + s.seconds, 0)) < 1e-3);
+  assert.ok(!/slowest rank/.test(reportOf("late_rank").terminal), "one site adds up");
   assert.equal(seconds(model.sources[0].totals.seconds), "27 ms");
 });
 
