@@ -43,6 +43,18 @@ if(MPI)
   endif()
 endif()
 
+# A component that does not exist is named.
+file(WRITE ${WORK}/misspelt/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
+project(misspelt LANGUAGES CXX)
+find_package(taquin REQUIRED COMPONENTS shraed)
+")
+execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${WORK}/misspelt -B ${WORK}/misspelt/build
+  -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_COMPILER=${CXX}
+  RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE message)
+if(result EQUAL 0 OR NOT message MATCHES "there is no component 'shraed'")
+  message(FATAL_ERROR "the component 'shraed' is not refused with the reason: ${message}")
+endif()
+
 find_program(PKG_CONFIG pkg-config REQUIRED)
 set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/${LIBDIR}/pkgconfig)
 execute_process(COMMAND ${PKG_CONFIG} --cflags --libs taquin OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
