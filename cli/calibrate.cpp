@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "harness/output.hpp"
 #include "harness/plot.hpp"
 #include "harness/records.hpp"
 #include "harness/session.hpp"
@@ -110,8 +111,8 @@ int work(const arguments& a, count_t most, int rank, int ranks) {
     throw usage("calibrate measures messages: it needs at least 2 ranks (mpirun -n 2 taquin calibrate ...)");
   on_rank_0(rank, [&] {  // before the measurement, not after
     if (!a.drawing.empty()) check_plotter();
-    if (!a.file.empty()) detail::write_profile(a.file, {});
   });
+  if (!a.file.empty()) check_writable(a.file, rank);
   const auto c = detail::calibrate(MPI_COMM_WORLD, most);
   on_rank_0(rank, [&] {
     const detail::profile p = detail::profile_of(c);

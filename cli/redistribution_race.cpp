@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/command.hpp"
@@ -29,22 +30,30 @@ int race_redistributions(setting s, std::vector<contender>& contenders, int repe
   TAQUIN_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   output out(json, rank);
   progress display(rank == 0);
-  s.how = race(contenders, 1, {.repetitions = repetitions}, repetition,
-               [&](double part) { display.show(s.workload, part); });
+  const auto records_of = [&](std::vector<contender>& some) {
+    std::vector<nlohmann::json> records;
+    for (contender& one : some) {
+      if (!one.fault) reduce(one, one.raw ? 1 : one.seconds.size());
+      records.push_back(record(s, one));
+      more(records.back(), one);
+    }
+    return records;
+  };
+  measure_settings settings{.repetitions = repetitions};
+  if (out.to_file())
+    settings.so_far = [&](const measured& how, std::vector<contender> some) {
+      s.how = how;
+      out.add_partial(records_of(some));
+    };
+  s.how = race(contenders, 1, settings, repetition, [&](double part) { display.show(s.workload, part); });
   display.clear();
-  int status = 0;
-  std::vector<nlohmann::json> records;
-  for (contender& one : contenders) {
-    one.calls.clear();
-    if (!one.fault) reduce(one, one.raw ? 1 : static_cast<std::uint64_t>(s.how.repetitions));
-    if (one.fault || one.wrong != 0) status = failure_status;
-    records.push_back(record(s, one));
-    more(records.back(), one);
-  }
+  for (contender& one : contenders) one.calls.clear();
+  auto records = records_of(contenders);
+  const bool good = std::ranges::all_of(contenders, [](const contender& one) { return !one.fault && one.wrong == 0; });
   if (out.text() != nullptr) print_table(out.text(), records);
   out.add(std::move(records));
   out.finish();
-  return status;
+  return good ? 0 : failure_status;
 }
 
 }  // namespace taquin::cli

@@ -119,7 +119,9 @@ std::string words_of(const doubt& d) {
 }
 
 std::string words_of(const std::vector<doubt>& all) {
-  const auto kind_of = [](const doubt& d) { return std::tuple(d.of.ranks, d.of.reused, d.of.in_place); };
+  const auto kind_of = [](const doubt& d) {
+    return std::tuple(d.of.kind, d.of.ranks, d.of.nodes, d.of.reused, d.of.in_place);
+  };
   std::map<decltype(kind_of(all.front())), std::vector<const doubt*>> kinds;
   for (const doubt& d : all) kinds[kind_of(d)].push_back(&d);
   std::string lines;
@@ -130,9 +132,10 @@ std::string words_of(const std::vector<doubt>& all) {
     const std::string sizes =
         doubts.size() == 1 ? size(most) : fmt::format("{} sizes from {} to {}", doubts.size(), size(least), size(most));
     const auto& of = (*most)->of;
-    lines += fmt::format("no rule for {} on {} ranks{}{}: {}{}; auto decides\n", sizes, of.ranks,
-                         of.reused ? ", by a plan" : "", of.in_place ? ", in place" : "",
-                         doubts.size() == 1 ? "" : "for example ", words_of(**most));
+    lines +=
+        fmt::format("no rule for {} of {} on {} ranks{}{}{}: {}{}; auto decides\n", detail::name_of(of.kind), sizes,
+                    of.ranks, of.nodes > 1 ? fmt::format(", {} nodes", of.nodes) : "", of.reused ? ", by a plan" : "",
+                    of.in_place ? ", in place" : "", doubts.size() == 1 ? "" : "for example ", words_of(**most));
   }
   return lines;
 }

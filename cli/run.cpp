@@ -139,6 +139,18 @@ void make_buffers(std::optional<arenas>& buffers, std::pmr::memory_resource* fro
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
 }
 
+// What all contenders of a case say, or those that have run so far.
+std::vector<nlohmann::json> records_of(const choices& c, const setting& s, const std::vector<contender>& contenders) {
+  std::vector<nlohmann::json> records;
+  for (const contender& one : contenders) {
+    records.push_back(record(s, one));
+    records.back()["sync"] = c.given->sync;
+    records.back()["arrival"] = c.given->arrival;
+    records.back()["per_pair_bytes"] = s.per_pair_bytes;
+  }
+  return records;
+}
+
 int measure_case(const choices& c, const test_case& test, setting s, const model_of& model, output& out,
                  progress& display) {
   std::optional<arenas> memory;
@@ -147,28 +159,29 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
   s.memory_limit = c.memory.limit(s.bytes_per_rank);
   auto contenders = line_up(c, test, s.memory_limit);
   const std::string what = fmt::format("{} {}", s.workload, show_size(s.bytes_per_rank));
-  const measure_settings settings{.repetitions = c.given->repetitions,
-                                  .batch = c.given->batch,
-                                  .persistent = c.given->persistent,
-                                  .until = c.until,
-                                  .sync = c.sync,
-                                  .when = c.when,
-                                  .seed = c.given->seed};
+  measure_settings settings{.repetitions = c.given->repetitions,
+                            .batch = c.given->batch,
+                            .persistent = c.given->persistent,
+                            .until = c.until,
+                            .sync = c.sync,
+                            .when = c.when,
+                            .seed = c.given->seed};
+  if (out.to_file())
+    settings.so_far = [&](const measured& how, const std::vector<contender>& some) {
+      s.how = how;
+      out.add_partial(records_of(c, s, some));
+    };
   s.how = measure(test.calls(), *memory, contenders, settings,
                   [&](const std::string& step, double part) { display.show(step.empty() ? what : step, part); });
   display.clear();
   int status = 0;
-  std::vector<nlohmann::json> records;
-  for (const contender& one : contenders) {
-    if (one.fault && named(c.given->algorithms, one.asked)) status = failure_status;
-    if (one.wrong != 0) status = failure_status;
-    records.push_back(record(s, one));
-    records.back()["sync"] = c.given->sync;
-    records.back()["arrival"] = c.given->arrival;
-    records.back()["per_pair_bytes"] = s.per_pair_bytes;
+  auto records = records_of(c, s, contenders);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const contender& one = contenders[i];
+    if ((one.fault && named(c.given->algorithms, one.asked)) || one.wrong != 0) status = failure_status;
     if (one.fault) continue;
     const auto predicted = model(one);
-    records.back()["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
+    records[i]["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
   }
   if (out.text() != nullptr && !c.given->osu) print_table(out.text(), records);
   out.add(std::move(records));
@@ -256,6 +269,8 @@ std::string footer() {
 Times are the slowest rank's, after a barrier; the median of the repetitions and its 95% confidence interval after
 Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before or after, in turn.
 "peak mem" is the most scratch memory that taquin held on any rank. Any wrong byte makes the exit status 1.
+Files of --json and --csv are replaced about once a second, so that an interrupted run keeps what it has measured:
+records of a measurement that was still running are marked as partial.
 
 Examples:
   mpirun -n 4 taquin run -b 64K                                  all algorithms, equal blocks

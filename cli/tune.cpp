@@ -16,6 +16,7 @@
 #include "harness/measure.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
+#include "harness/output.hpp"
 #include "harness/predictor.hpp"
 #include "harness/progress.hpp"
 #include "harness/recording.hpp"
@@ -130,6 +131,7 @@ std::string not_told_apart(const std::vector<detail::measured_point>& points, co
   return names;
 }
 
+// On rank 0; an error there is one of all ranks.
 void write(int rank, const std::string& file, const detail::profile& p) {
   std::optional<std::string> fault;
   if (rank == 0) {
@@ -146,14 +148,14 @@ int work(const arguments& a, int rank, int ranks) {
   if (ranks < 2) throw usage("tune measures exchanges: it needs at least 2 ranks (mpirun -n 4 taquin tune ...)");
   std::optional<workloads::traffic> recording;
   if (!a.traffic.empty()) recording = read_recording(a.traffic, ranks);
-  write(rank, a.file, {});  // before the measurement, not after
+  check_writable(a.file, rank);
   detail::profile p = detail::profile_of(detail::calibrate(MPI_COMM_WORLD, count_t{1} << 20));
   if (rank == 0) fmt::print(stderr, "{}\n{}", words_of(p.made_on), detail::poor_fits(p.model.kind, p.fits));
   progress display(rank == 0);
   if (recording) {
-    const std::string table = tune_traffic(*recording, a.repetitions, a.within, p, display);
+    const std::string table = tune_traffic(*recording, a.repetitions, a.within, p, display,
+                                           [&](const detail::profile& so_far) { write(rank, a.file, so_far); });
     display.clear();
-    write(rank, a.file, p);
     if (rank == 0)
       fmt::print("{}\n{} rules written to {}{}\n", table, p.rules.size(), a.file,
                  p.rules.empty() ? "" : ": set TAQUIN_PROFILE to it");
@@ -177,6 +179,7 @@ int work(const arguments& a, int rank, int ranks) {
     unclear += equals.empty() ? 0 : 1;
     fastest += fmt::format("{:<44} {:<20} {}{}\n", what, best->algorithm, show_timing(timing_of(*best)), equals);
     p.points.insert(p.points.end(), points.begin(), points.end());
+    write(rank, a.file, p);  // an interrupted tune keeps the exchanges that it has measured
   }
   display.clear();
   write(rank, a.file, p);
@@ -222,8 +225,7 @@ tune on as many ranks as the program has.
 With --traffic each kind of call of a program is measured, and rules say which algorithm does it. There is a rule where
 the 95% interval of the best algorithm is below those of auto and of the MPI library's own call, and none elsewhere.
 
-Sparse exchanges are measured by each way by messages, to 4 and to 16 peers. auto takes the fastest for as many peers, to
-an octave, instead of measuring two ways in its first calls. Where ranks share memory it has one way, and nothing is measured.
+The file is replaced after each exchange that was measured, so that an interrupted tune keeps those before.
 
 Examples:
   mpirun -n 8 taquin tune -o machine.json

@@ -19,6 +19,7 @@
 #include "harness/measure.hpp"
 #include "harness/records.hpp"
 #include "harness/sizes.hpp"
+#include "mpi/communicator.hpp"
 #include "node/detect.hpp"
 #include "workloads/shapes.hpp"
 
@@ -78,8 +79,10 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
 }  // namespace
 
 std::string tune_traffic(const workloads::traffic& t, int repetitions, double within, detail::profile& p,
-                         progress& display) {
-  const auto nodes = detail::first_ranks_of_machines(MPI_COMM_WORLD);
+                         progress& display, const std::function<void(const detail::profile&)>& keep) {
+  auto& world = mpi::communicator::of(MPI_COMM_WORLD);
+  if (const auto invalid = detail::check_nodes(world, {})) throw usage(invalid->what);
+  const auto& nodes = detail::nodes_of(world, {})->topology.nodes().group;  // as rules are matched
   auto kinds = kinds_of_calls(t);
   sort_by_bytes(kinds, t);
   const time_limit_of_all limit(within);
@@ -109,10 +112,10 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, double wi
       table += fmt::format("{:<52} {:>7} calls  {:<20} {}\n", what, m.calls, name, show_timing(time));
     }
     measured.push_back(std::move(m));
+    p.rules = rules_of(measured).rules;
+    keep(p);
   }
-  const auto [rules, doubts] = rules_of(measured);
-  p.rules = rules;
-  table += words_of(doubts);
+  table += words_of(rules_of(measured).doubts);
   table += left_over("kinds of calls that move less", kinds.size() - i, within);
   return table;
 }

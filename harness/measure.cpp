@@ -27,6 +27,7 @@ constexpr double longest_each = 30;  // where an interval is to become narrow
 constexpr double shortest = 1e-3;    // a repetition
 constexpr int most_inner = 10000;
 constexpr int before_dropping = 4;  // repetitions
+constexpr double until_saved = 1;   // measured seconds
 
 // The calls of one contender, as they are made and run for the first time. An error that all ranks of a communicator
 // have disqualifies it.
@@ -162,13 +163,22 @@ double timed(const std::vector<problem>& calls, const section& s, arenas& memory
   return sum;
 }
 
+using progress_of = std::function<void(const std::string&, double)>;
+
 // One repetition: each rank's time for each section, then the slowest rank's.
-double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner, starter& begin) {
+double repetition(const std::vector<problem>& calls, arenas& memory, contender& c, int inner, starter& begin,
+                  const progress_of& progress) {
+  const auto sections = sections_of(calls);
   std::vector<double> seconds;
   constexpr int tries = 20;  // if ranks are too late for a common beginning
   for (int i = 0; i < tries; ++i) {
     seconds.clear();
-    for (const section& s : sections_of(calls)) seconds.push_back(timed(calls, s, memory, c, inner, begin));
+    for (const section& s : sections) {
+      if (sections.size() > 1)
+        progress(fmt::format("{}, repetition {}:", c.asked, c.seconds.size() + 1),
+                 static_cast<double>(seconds.size()) / static_cast<double>(sections.size()));
+      seconds.push_back(timed(calls, s, memory, c, inner, begin));
+    }
     if (!begin.missed()) break;
     c.again += static_cast<std::uint64_t>(inner);
   }
@@ -181,11 +191,12 @@ double repetition(const std::vector<problem>& calls, arenas& memory, contender& 
 }
 
 // The same number on every rank.
-int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native, starter& begin) {
-  double once = repetition(calls, memory, native, 1, begin);
+int calibrate(const std::vector<problem>& calls, arenas& memory, contender& native, starter& begin,
+              const progress_of& progress) {
+  double once = repetition(calls, memory, native, 1, begin, progress);
   if (!begin.together()) return 1;  // ranks enter each exchange one after the other
   if (std::ranges::any_of(calls, [](const problem& p) { return p.how() != buffering::separate; })) return 1;
-  once = std::min(once, repetition(calls, memory, native, 1, begin));
+  once = std::min(once, repetition(calls, memory, native, 1, begin, progress));
   return std::clamp(static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))), 1, most_inner);
 }
 
@@ -218,7 +229,68 @@ bool narrow(const std::vector<contender>& contenders, double until) {
   });
 }
 
+// Repetitions of one round of all contenders.
+class round_of_all {
+ public:
+  round_of_all(std::vector<contender>& contenders, const measure_settings& settings,
+               const std::function<double(contender&)>& repetition)
+      : contenders_(contenders), settings_(settings), repetition_(repetition) {}
+
+  void run(const std::vector<contender*>& racing, const measured& m) {
+    contender& native = contenders_.front();
+    if (racing.empty()) {
+      native.seconds.push_back(repetition_(native));
+      save(native.seconds.back(), m);
+    }
+    for (contender* c : racing) {
+      // The order rotates, because each contender finds caches and peers as the one before has left them.
+      contender* const first = m.repetitions % 2 == 0 ? &native : c;
+      contender* const second = m.repetitions % 2 == 0 ? c : &native;
+      first->seconds.push_back(repetition_(*first));
+      second->seconds.push_back(repetition_(*second));
+      c->ratios.push_back(c->seconds.back() / native.seconds.back());
+      save(first->seconds.back() + second->seconds.back(), m);
+    }
+  }
+
+ private:
+  // The same on all ranks, because the times are.
+  void save(double seconds, const measured& m) {
+    unsaved_ += seconds * m.inner;
+    if (!settings_.so_far || unsaved_ < until_saved) return;
+    settings_.so_far(m, results_of(contenders_));
+    unsaved_ = 0;
+  }
+
+  std::vector<contender>& contenders_;
+  const measure_settings& settings_;
+  const std::function<double(contender&)>& repetition_;
+  double unsaved_ = 0;
+};
+
+// From sums to figures of one exchange. Collective.
+void settle(contender& c, const std::vector<problem>& calls, const measured& m) {
+  const auto executed = c.seconds.size() * static_cast<std::uint64_t>(m.inner) + 1;
+  if (c.raw)
+    for (const problem& p : calls) p.account(c.stats);
+  if (!c.fault) reduce(c, c.raw ? 1 : executed + c.again);
+  over_ranks(c);
+}
+
 }  // namespace
+
+std::vector<contender> results_of(std::vector<contender>& contenders) {
+  std::vector<contender> results;
+  for (contender& c : contenders) {
+    if (!c.fault && c.seconds.empty()) continue;
+    auto calls = std::move(c.calls);
+    auto exchanges = std::move(c.exchanges);
+    results.push_back(c);
+    c.calls = std::move(calls);
+    c.exchanges = std::move(exchanges);
+  }
+  return results;
+}
 
 void reduce(contender& c, std::uint64_t done) {
   statistics& s = c.stats;
@@ -248,7 +320,6 @@ void reduce(contender& c, std::uint64_t done) {
 measured race(std::vector<contender>& contenders, int inner, const measure_settings& settings,
               const std::function<double(contender&)>& repetition, const std::function<void(double)>& progress) {
   measured m{.inner = inner};
-  contender& native = contenders.front();
   std::vector<contender*> racing;
   for (contender& c : contenders)
     if (!c.raw && !c.fault) racing.push_back(&c);
@@ -258,6 +329,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
   const double allowed =
       (until ? longest_each : seconds_each) * static_cast<double>(std::max<std::size_t>(racing.size(), 1));
   const double start = MPI_Wtime();
+  round_of_all round(contenders, settings, repetition);
   for (int done = 0; done < most; ++done) {
     double elapsed = MPI_Wtime() - start;
     TAQUIN_MPI(MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
@@ -266,15 +338,7 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
     if (settings.drop > 0 && done == before_dropping && !racing.empty()) drop_slow(racing, settings.drop);
     progress(settings.repetitions > 0 ? done / static_cast<double>(most)
                                       : std::max(done / static_cast<double>(most), std::min(elapsed / allowed, 1.0)));
-    if (racing.empty()) native.seconds.push_back(repetition(native));
-    for (contender* c : racing) {
-      // The order rotates, because each contender finds caches and peers as the one before has left them.
-      contender* const first = done % 2 == 0 ? &native : c;
-      contender* const second = done % 2 == 0 ? c : &native;
-      first->seconds.push_back(repetition(*first));
-      second->seconds.push_back(repetition(*second));
-      c->ratios.push_back(c->seconds.back() / native.seconds.back());
-    }
+    round.run(racing, m);
     m.repetitions = done + 1;
   }
   return m;
@@ -286,26 +350,28 @@ measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<
   for (contender& c : contenders) {
     first_run first(calls, memory, c, settings.persistent);
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      progress(c.asked + ": first run", static_cast<double>(i) / static_cast<double>(sections.size()));
+      progress(c.asked + ", first run:", static_cast<double>(i) / static_cast<double>(sections.size()));
       first.of(sections[i]);
     }
     first.end();
   }
   starter begin(settings.sync, settings.when, settings.seed);
-  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front(), begin);
+  const int inner = settings.batch > 0 ? settings.batch : calibrate(calls, memory, contenders.front(), begin, progress);
   for (contender& c : contenders) c.own = 0, c.again = 0;
+  measure_settings settled = settings;
+  if (settings.so_far)
+    settled.so_far = [&](const measured& m, std::vector<contender> some) {
+      for (contender& c : some) settle(c, calls, m);
+      settings.so_far(m, some);
+    };
   const measured m = race(
-      contenders, inner, settings, [&](contender& c) { return repetition(calls, memory, c, inner, begin); },
+      contenders, inner, settled, [&](contender& c) { return repetition(calls, memory, c, inner, begin, progress); },
       [&](double part) {
         begin.next_repetition();
         progress({}, part);
       });
   for (contender& c : contenders) {
-    const auto executed = c.seconds.size() * static_cast<std::uint64_t>(m.inner) + 1;
-    if (c.raw)
-      for (const problem& p : calls) p.account(c.stats);
-    if (!c.fault) reduce(c, c.raw ? 1 : executed + c.again);
-    over_ranks(c);
+    settle(c, calls, m);
     c.exchanges.clear();  // plans are freed before their communicators
   }
   return m;

@@ -39,6 +39,12 @@ struct contender {
   bool several = false;                           ///< its calls ran by more than one algorithm
 };
 
+/// How often the calls of one repetition run back to back, so that it is long enough for the clock.
+struct measured {
+  int inner = 1;
+  int repetitions = 0;
+};
+
 struct measure_settings {
   int repetitions = 0;  ///< 0: as many as time allows, 10 to 200
   int batch = 0;        ///< exchanges of a repetition; 0: as many as the clock needs
@@ -48,12 +54,9 @@ struct measure_settings {
   sync_by sync = sync_by::barrier;
   arrival when{};
   std::uint64_t seed = 1;
-};
-
-/// How often the calls of one repetition run back to back, so that it is long enough for the clock.
-struct measured {
-  int inner = 1;
-  int repetitions = 0;
+  /// Gets, after each second that was measured, what there is by then: for those who cannot wait for the end. Called on
+  /// all ranks, outside of what is timed.
+  std::function<void(const measured&, const std::vector<contender>&)> so_far{};
 };
 
 /// The race itself: native, A, native, B, … until there are enough repetitions. `repetition` runs one, verifies it, and
@@ -65,8 +68,11 @@ measured race(std::vector<contender>& contenders, int inner, const measure_setti
 /// From sums on this rank over `done` repetitions to figures of one, the largest of any rank. Collective.
 void reduce(contender& c, std::uint64_t done);
 
+/// Copies, without their exchanges, of those that have run.
+std::vector<contender> results_of(std::vector<contender>& contenders);
+
 /// Runs all of `calls`, in order, with each contender; contenders[0] must be raw. Collective over the world. `progress`
-/// gets the current step ("NAME: first run", or nothing for the race) and the part of that which is done.
+/// gets the current step ("NAME, first run:", or nothing for the race) and the part of that which is done.
 measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<contender>& contenders,
                  const measure_settings& settings, const std::function<void(const std::string&, double)>& progress);
 

@@ -22,25 +22,45 @@ void agree_on(const std::optional<std::string>& fault) {
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 
-}  // namespace
-
-output::output(const std::string& json, int rank, const std::string& csv)
-    : json_(json), csv_(csv), rank_(rank), text_(rank != 0 ? nullptr : (json == "-" || csv == "-" ? stderr : stdout)) {
-  check(json_);
-  check(csv_);
+// A recording's name need not be UTF-8: other bytes are replaced.
+std::string json_of(const std::vector<nlohmann::json>& records) {
+  return nlohmann::json(records).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void output::check(const std::string& path) const {
+}  // namespace
+
+void check_writable(const std::string& path, int rank) {
   std::optional<std::string> fault;
-  if (rank_ == 0 && is_file(path))
+  if (rank == 0)
     if (const auto why = detail::cannot_replace(path)) fault = fmt::format("cannot write {}: {}", path, *why);
   agree_on(fault);
 }
 
+output::output(const std::string& json, int rank, const std::string& csv)
+    : json_(json), csv_(csv), rank_(rank), text_(rank != 0 ? nullptr : (json == "-" || csv == "-" ? stderr : stdout)) {
+  for (const std::string& path : {json_, csv_})
+    if (is_file(path)) check_writable(path, rank);
+}
+
 void output::add(std::vector<nlohmann::json> records) {
   for (auto& r : records) records_.push_back(std::move(r));
-  if (is_file(json_)) write(json_, json_text());
-  if (is_file(csv_)) write(csv_, csv_of(records_));
+  write_files(records_);
+}
+
+bool output::to_file() const noexcept { return is_file(json_) || is_file(csv_); }
+
+void output::add_partial(std::vector<nlohmann::json> records) const {
+  auto all = records_;
+  for (auto& r : records) {
+    r["partial"] = true;
+    all.push_back(std::move(r));
+  }
+  write_files(all);
+}
+
+void output::write_files(const std::vector<nlohmann::json>& records) const {
+  if (is_file(json_)) write(json_, json_of(records));
+  if (is_file(csv_)) write(csv_, csv_of(records));
 }
 
 void output::write(const std::string& path, const std::string& text) const {
@@ -56,17 +76,12 @@ void output::write(const std::string& path, const std::string& text) const {
   agree_on(fault);
 }
 
-// A recording's name need not be UTF-8: other bytes are replaced.
-std::string output::json_text() const {
-  return nlohmann::json(records_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 void output::finish() {
-  if (json_ == "-") write(json_, json_text());
+  if (json_ == "-") write(json_, json_of(records_));
   if (csv_ == "-") write(csv_, csv_of(records_));
   for (const std::string& path : {json_, csv_}) {
     if (!is_file(path)) continue;
-    if (records_.empty()) write(path, path == json_ ? json_text() : csv_of(records_));
+    if (records_.empty()) write(path, path == json_ ? json_of(records_) : csv_of(records_));
     if (rank_ == 0) fmt::print(stderr, "{} records written to {}\n", records_.size(), path);
   }
 }

@@ -57,7 +57,8 @@ constexpr std::array columns{column{"asked", "/asked"},
                              column{"bytes_sent", "/bytes_sent"},
                              column{"bytes_copied", "/bytes_copied"},
                              column{"wrong_bytes", "/wrong_bytes"},
-                             column{"reason", "/reason"}};
+                             column{"reason", "/reason"},
+                             column{"partial", "/partial"}};
 
 json at(const json& record, const char* pointer) { return record.value(json::json_pointer(pointer), json()); }
 

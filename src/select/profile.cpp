@@ -23,7 +23,6 @@ using nlohmann::json;
 
 constexpr int version = 1;
 constexpr int most_depth = 16;  // the library's functions that write JSON call themselves
-constexpr std::array<std::string_view, 3> form_names{"alltoall", "alltoallv", "alltoallw"};
 constexpr const char* format_name = "taquin machine profile";
 
 json of(const local_cost& c) { return {{"each", c.each}, {"per_byte", c.per_byte}}; }
@@ -52,7 +51,7 @@ json of(const std::vector<measured_point>& points) {
   for (const auto& m : points)
     all.push_back({{"algorithm", m.algorithm},
                    {"ranks", m.ranks},
-                   {"collective", form_names[as_size(m.kind)]},
+                   {"collective", name_of(m.kind)},
                    {"in_place", m.in_place},
                    {"symmetric", m.symmetric},
                    {"reused", m.reused},
@@ -85,7 +84,7 @@ json of(const std::vector<rule>& rules) {
   json all = json::array();
   for (const rule& r : rules) {
     json j{{"algorithm", r.algorithm}};
-    if (r.kind) j["collective"] = form_names[as_size(*r.kind)];
+    if (r.kind) j["collective"] = name_of(*r.kind);
     if (r.in_place) j["in_place"] = *r.in_place;
     if (r.reused) j["reused"] = *r.reused;
     if (r.ranks > 0) j["ranks"] = r.ranks;
@@ -141,9 +140,10 @@ link_model link(const json& j) {
 }
 
 exchange::form form_of(const json& j) {
-  const auto form = std::ranges::find(form_names, j.get<std::string>());
-  if (form == form_names.end()) throw profile_error("unknown collective " + j.dump());
-  return static_cast<exchange::form>(form - form_names.begin());
+  using form = exchange::form;
+  for (const form f : {form::alltoall, form::alltoallv, form::alltoallw})
+    if (j.get<std::string>() == name_of(f)) return f;
+  throw profile_error("unknown collective " + j.dump());
 }
 
 rule rule_of(const json& j) {

@@ -1,11 +1,13 @@
 // Which algorithm: the least predicted time among those that serve the problem within the memory allowed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
@@ -15,6 +17,12 @@
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
+
+/// As profiles name it.
+constexpr std::string_view name_of(exchange::form f) noexcept {
+  constexpr std::array<std::string_view, 3> names{"alltoall", "alltoallv", "alltoallw"};
+  return names[static_cast<std::size_t>(f)];
+}
 
 /// One measured time of one algorithm, from `taquin tune`.
 struct measured_point {

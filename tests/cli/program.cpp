@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -35,6 +36,37 @@ result taquin(int ranks, const std::string& arguments) {
   r.err = text.str();
   std::filesystem::remove(errors);
   return r;
+}
+
+nlohmann::json interrupted(int ranks, const std::string& arguments,
+                           const std::function<bool(const nlohmann::json&)>& enough) {
+  const std::string path = temporary_path("kept.json");
+  std::ofstream(path) << "\"old\"\n";
+  const std::string launcher = ranks > 0 ? fmt::format("{} {} ", TAQUIN_MPIEXEC, ranks) : "";
+  const std::string command = fmt::format("exec {}'{}' {} >/dev/null 2>&1 </dev/null", launcher, TAQUIN_PROGRAM,
+                                          fmt::format(fmt::runtime(arguments), path));
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  const auto now = [&] {
+    std::ifstream file(path);
+    return nlohmann::json::parse(file);
+  };
+  bool ended = false;
+  for (auto kept = now(); !ended && (kept == "old" || !enough(kept)); kept = now()) {
+    usleep(10000);
+    ended = waitpid(child, nullptr, WNOHANG) != 0;
+  }
+  EXPECT_FALSE(ended) << command << " was not long enough";
+  if (!ended) {
+    kill(child, ranks > 0 ? SIGTERM : SIGKILL);  // mpirun ends its processes
+    waitpid(child, nullptr, 0);
+  }
+  auto kept = now();
+  std::filesystem::remove(path);
+  return kept;
 }
 
 int occurrences(const std::string& text, const std::string& part) {

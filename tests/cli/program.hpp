@@ -1,6 +1,7 @@
 // Runs the built taquin program and gives back what it said.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -19,6 +20,12 @@ struct result {
 
 /// `taquin ARGUMENTS`, on that many ranks under mpirun; 0: without mpirun.
 result taquin(int ranks, const std::string& arguments);
+
+/// Starts `taquin ARGUMENTS`, with "{}" for a file that exists, on that many ranks under mpirun (0: without), and
+/// interrupts it once the file was replaced and holds what `enough` accepts. Expects JSON whenever it reads the file.
+/// Gives back what the file holds in the end.
+nlohmann::json interrupted(int ranks, const std::string& arguments,
+                           const std::function<bool(const nlohmann::json&)>& enough);
 
 /// How often `part` occurs in `text`.
 int occurrences(const std::string& text, const std::string& part);

@@ -58,6 +58,29 @@ TEST(replay, runs_every_recorded_call_and_verifies_it) {
   }
 }
 
+// A recording is one measurement: it has no sizes of which some are finished.
+TEST(replay, an_interrupted_one_keeps_what_it_has_measured_and_says_that_it_is_a_part) {
+  workloads::traffic t;
+  t.program = "example";
+  t.ranks = 1;
+  t.communicators = {{0}};
+  t.matrices = {byte_matrix(1, {{0, 0, 100000}})};
+  t.calls.push_back({.communicator = 0, .matrix = 0, .kind = call_kind::alltoallv, .repeats = 10});
+  const file f(t);
+  const auto kept = interrupted(0, "run -a spread_out,pairwise --reps 10000000 --json '{}' --traffic " + f.path,
+                                [](const nlohmann::json& all) { return all.is_array() && !all.empty(); });
+  ASSERT_EQ(kept.size(), 3U) << kept;
+  for (const auto& one : kept) {
+    EXPECT_EQ(one["partial"], true) << one;
+    EXPECT_GT(one["repetitions"], 0) << one;
+    EXPECT_GT(one["median_s"], 0) << one;
+    EXPECT_EQ(one["wrong_bytes"], 0) << one;
+  }
+  EXPECT_EQ(kept[1]["messages"], 0) << "of one exchange";
+  const auto whole = taquin(0, "run -a spread_out --reps 2 --json - --traffic " + f.path);
+  for (const auto& one : whole.json()) EXPECT_FALSE(one.contains("partial")) << one;
+}
+
 TEST(replay, leaves_sparse_exchanges_out) {
   auto t = recording();
   t.calls.insert(t.calls.begin() + 1, {.communicator = 0, .matrix = 1, .kind = call_kind::sparse, .repeats = 5});
@@ -226,6 +249,32 @@ TEST(replay, tune_writes_a_rule_for_a_recording_s_calls_or_says_why_not) {
   std::filesystem::remove(path);
 }
 
+// As calls match rules: with the nodes of TAQUIN_NODES.
+TEST(replay, tune_counts_the_nodes_that_rules_are_for) {
+  const file f(recording());
+  const std::string path = temporary_path("rules.json");
+  setenv("TAQUIN_NODES", "2,1", 1);
+  const auto r = taquin(3, "tune --reps 4 --traffic " + f.path + " -o " + path);
+  unsetenv("TAQUIN_NODES");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const auto rules = nlohmann::json::parse(std::ifstream(path)).value("rules", nlohmann::json::array());
+  for (const auto& rule : rules) EXPECT_EQ(rule["nodes"], 2) << rule;
+  EXPECT_EQ(occurrences(r.out, "no rule for"), occurrences(r.out, " ranks, 2 nodes")) << r.out;
+  EXPECT_GT(rules.size() + static_cast<std::size_t>(occurrences(r.out, "no rule for")), 0U);
+  std::filesystem::remove(path);
+}
+
+// The file is a profile from the first exchange on.
+TEST(replay, an_interrupted_tune_keeps_what_it_has_measured) {
+  const auto has = [](const char* what) {
+    return [what](const nlohmann::json& p) { return p.contains(what) && !p[what].empty(); };
+  };
+  const auto grid = interrupted(2, "tune --reps 4 -b 8..4M --step 1 -o '{}'", has("measured"));
+  EXPECT_EQ(grid["format"], "taquin machine profile");
+  EXPECT_FALSE(grid["levels"][0]["plogp"]["points"].empty()) << "the constants alone would be refused";
+  EXPECT_FALSE(grid["measured"].empty());
+}
+
 TEST(replay, tune_writes_no_rule_from_fewer_than_four_samples) {
   const file f(recording());
   const std::string path = temporary_path("rules.json");
@@ -246,21 +295,6 @@ TEST(replay, a_recording_without_calls_is_an_error) {
     EXPECT_EQ(r.status, 1);
     EXPECT_EQ(occurrences(r.err, "holds no calls"), 1) << r.err;
   }
-}
-
-TEST(replay, explain_says_what_auto_would_take_for_each_kind_of_call) {
-  const file f(recording());
-  const auto r = taquin(0, "explain --json --traffic " + f.path);
-  ASSERT_EQ(r.status, 0) << r.err;
-  ASSERT_EQ(r.json().size(), 3U);
-  std::uint64_t calls = 0;
-  for (const auto& one : r.json()) {
-    calls += one["calls"].get<std::uint64_t>();
-    EXPECT_TRUE(one["chosen"].is_string()) << one;
-    EXPECT_EQ(one["predicted_s"], one["candidates"][one["chosen"].get<std::string>()]);
-  }
-  EXPECT_EQ(calls, 5U);
-  EXPECT_EQ(taquin(0, "explain --traffic " + f.path).status, 0);
 }
 
 TEST(replay, another_number_of_ranks_is_an_error) {

@@ -77,14 +77,20 @@ TEST(rules, sizes_without_a_rule_are_one_line_for_each_kind_of_call) {
   doubt d{.of = call(8, {}), .best = "a", .other = "auto"};
   std::vector<doubt> all(95, d);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].of.bytes = 1024 * static_cast<double>(i + 1);
+  d.of.kind = form::alltoall;
+  all.push_back(d);
   d.of.reused = true;
   all.push_back(d);
+  d.of.nodes = 1;
+  all.push_back(d);
   const std::string text = words_of(all);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
-  EXPECT_EQ(text.rfind("no rule for 95 sizes from 1 KiB to 95 KiB on ", 0), 0U) << text;
-  EXPECT_NE(text.find("ranks: for example a "), std::string::npos) << text;
-  EXPECT_NE(text.find("\nno rule for 8 B on "), std::string::npos) << text;
-  EXPECT_NE(text.find("ranks, by a plan: a "), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
+  EXPECT_NE(text.find("no rule for alltoallv of 95 sizes from 1 KiB to 95 KiB on 4 ranks, 2 nodes: for example a "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("no rule for alltoall of 8 B on 4 ranks, 2 nodes: a "), std::string::npos) << text;
+  EXPECT_NE(text.find("no rule for alltoall of 8 B on 4 ranks, 2 nodes, by a plan: a "), std::string::npos) << text;
+  EXPECT_NE(text.find("no rule for alltoall of 8 B on 4 ranks, by a plan: a "), std::string::npos) << text;
   EXPECT_EQ(words_of(std::vector<doubt>{}), "");
 }
 
