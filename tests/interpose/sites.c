@@ -1,4 +1,4 @@
-/* Two calls of one function, on lines that tests know: a report tells them apart. */
+/* Two calls of one function, on lines that tests know: a report lists each. */
 #include <mpi.h>
 
 __attribute__((noinline)) void exchange(const int* sent, int* received) {
