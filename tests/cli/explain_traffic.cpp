@@ -91,14 +91,14 @@ TEST_F(explain_traffic, names_the_machine_and_has_a_line_for_each_kind_of_call) 
 
 TEST_F(explain_traffic, takes_the_rules_of_a_profile) {
   const std::string profile = temporary_path("rules.json");
-  std::ofstream(profile) << R"({"rules": [{"algorithm": "bruck_v", "collective": "alltoallw", "reused": true}]})";
+  std::ofstream(profile) << R"({"rules": [{"algorithm": "bruck_v", "collective": "alltoallw", "reused": false}]})";
   setenv("TAQUIN_PROFILE", profile.c_str(), 1);
   const auto ruled = rows();
   unsetenv("TAQUIN_PROFILE");
   std::filesystem::remove(profile);
   int by_rule = 0;
   for (const auto& one : ruled)
-    if (one["kind"] == "alltoallw" && one["reused"] == true) by_rule += one["chosen"] == "bruck_v" ? 1 : 0;
+    if (one["kind"] == "alltoallw" && one["reused"] == false) by_rule += one["chosen"] == "bruck_v" ? 1 : 0;
   EXPECT_EQ(by_rule, 1) << ruled;
 }
 
