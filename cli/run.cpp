@@ -139,7 +139,7 @@ void make_buffers(std::optional<arenas>& buffers, std::pmr::memory_resource* fro
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
 }
 
-// What all contenders of a case say, or those that have run so far.
+// The records of all contenders of a case, or of those that have run so far.
 std::vector<nlohmann::json> records_of(const choices& c, const setting& s, const std::vector<contender>& contenders) {
   std::vector<nlohmann::json> records;
   for (const contender& one : contenders) {

@@ -81,7 +81,7 @@ static void check_lengths(const MPI_Count lengths[], int arrays, const void *fro
   }
 }
 
-/* What is wrong with other arrays than these, by number (enumerators of module.inc): the next call of the C API on this
+/* The errors of arrays other than these, by number (enumerators of module.inc): the next call of the C API on this
  * thread refuses it, a collective one on all ranks. */
 void taquin_f_refuse_next(int what) {
   static const char *const texts[] = {

@@ -261,6 +261,22 @@ def predicted_sparse():
           [(str(k), size(b), *(duration(cells[k, b, n]) if cells.get((k, b, n)) else "" for n in names)) for k, b in keys])
 
 
+def limits(name):
+    """What the machine allows, and the share of it that MPI_Alltoall reaches."""
+    rows = records(f"limits/{name}.json")
+
+    def show(r, way):
+        low, high = (duration(x) for x in r[f"{way}_ci95_s"])
+        return f"{duration(r[f'{way}_s'])} [{low}, {high}]" if low != high else duration(r[f"{way}_s"])
+
+    ways = {"line": "line to another core", "copy": "copy in shared memory", "read": "copy out of another process", "message": "message",
+            "mpi": "MPI library", "taquin": "taquin", "shared_buffers": "taquin, shared buffers"}
+    here = [w for w in ways if f"{w}_s" in rows[0]]
+    table(("bytes per pair", *(ways[w] for w in here), "limit", "taquin's share", "with shared buffers"),
+          [(size(r["bytes_per_pair"]), *(show(r, w) for w in here), duration(r["limit_s"]), f"{r['share_of_limit']:.2f}",
+            f"{r['share_with_shared_buffers']:.2f}") for r in rows])
+
+
 def check():
     wrong = []
     known = records("records.json")
@@ -278,7 +294,7 @@ def check():
 
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
-        "bruck": bruck, "redistribution": redistribution, "migrating": migrating, "nodes": nodes, "programs": programs, "particles": particles,
+        "bruck": bruck, "redistribution": redistribution, "migrating": migrating, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 

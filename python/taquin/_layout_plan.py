@@ -66,7 +66,7 @@ def plan_layout(
     in_flight: int = 0,
 ) -> LayoutPlan:
     """Prepares :func:`redistribute_layout` with these arguments, to run as often as wanted. Collective over the
-    communicator; nothing moves.
+    communicator; no data move.
 
     Every run brings what is in `array`, as `source` has it, to `target`. Everything that can be refused is refused here,
     as the error of all ranks.

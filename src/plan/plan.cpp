@@ -186,7 +186,7 @@ class blocking_state {
 
 namespace {
 
-// What the step has not done. False: the step can do it, now that the profile is read and refused.
+// Runs a call that the step has left. False: the step can do it, now that the profile is read and refused.
 bool run_as_plan(const exchange& x, const options& o, bool fits_step) {
   const blocking_state state(x, o);
   if (state.get() == nullptr) {

@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
   TAQUIN_Options options = TAQUIN_OPTIONS_INIT;
   CHECK_OK(TAQUIN_Comm_set_statistics(comm, 1));
 
-  /* What is wrong on one rank is the error of all, and every array is kept. */
+  /* An error of one rank is the error of all, and every array is kept. */
   TAQUIN_Array wrong[3] = {all[0], all[1], all[2]};
   const int last = rank == ranks - 1;
   if (last) wrong[1].type = MPI_DATATYPE_NULL;
