@@ -1,5 +1,5 @@
 // The progress of a long run: a line that changes where standard error is a terminal. Elsewhere, as behind mpirun or in
-// a job, lines now and then, so that nobody waits in silence.
+// a job, lines now and then.
 #pragma once
 
 #include <chrono>
