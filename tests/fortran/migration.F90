@@ -35,7 +35,7 @@ program migration
   call fill()
   both(1) = taquin_array(c_loc(x), 3, MPI_DOUBLE_PRECISION, room)
   both(2) = taquin_array(c_loc(number), 1, MPI_INTEGER, room)
-  ! What is wrong on one rank is the error of all, and both arrays are kept.
+  ! An argument that is wrong on one rank is the error of all, and both arrays are kept.
   if (rank == 0) then
     call taquin_migrate_arrays(both, items, to(:n - 1), MPI_COMM_WORLD, arrived, ierror)
   else
