@@ -38,6 +38,8 @@ struct settings {
   double seconds = std::numeric_limits<double>::infinity();
   double timeout = 60;
   std::vector<int> simplified;
+  std::vector<std::string> calls;  // of these kinds only
+  std::vector<std::string> harms;
   bool shows = false;
 };
 
@@ -70,8 +72,8 @@ options options_of(const hostile_recipe& r, int rank) {
   if (errs(r, rank, offence::limit)) o.memory = static_cast<std::size_t>(r.variant % 8 * r.variant);
   if (may_wait_inside(r) || r.harm == offence::absent || r.harm == offence::impatient) {
     o.on_timeout = after_timeout::fail;
-    o.timeout = r.harm == offence::absent ? 0.005F : 0.3F;
-    if (r.harm == offence::impatient) o.timeout = r.offender == rank ? 0.005F : r.warm ? 30.0F : 0.05F;
+    o.timeout = r.harm == offence::absent ? 0.002F : 0.3F;
+    if (r.harm == offence::impatient) o.timeout = r.offender == rank ? 0.002F : r.warm ? 30.0F : 0.02F;
   }
   return o;
 }
@@ -90,7 +92,7 @@ void go_through(hostile_call& c, const hostile_recipe& r, const world& w, verdic
     w.doing(step == 0 ? "first step" : step == 1 ? "second step" : "third step");
     if (r.delays) delay(r.seed, w.rank, 10 + step);
     if (r.harm == offence::impatient && step == odd && w.rank == r.victim && r.victim != r.offender)
-      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      std::this_thread::sleep_for(std::chrono::milliseconds(6));
     if (errs(r, w.rank, offence::dropped) && step == 2) {
       v.happened = 1;
       c.drop();
@@ -368,6 +370,13 @@ void shrink(hostile_recipe r, const world& w) {
   if (w.rank == 0) fmt::print(stderr, "soak: shrunk to: {}\n", describe(r));
 }
 
+bool is_wanted(const hostile_recipe& r, const settings& s) {
+  const auto among = [](const std::vector<std::string>& names, const char* name) {
+    return names.empty() || std::ranges::find(names, name) != names.end();
+  };
+  return among(s.calls, name_of(r.what)) && among(s.harms, name_of(r.harm));
+}
+
 int run_all(const settings& s) {
   progress* at = nullptr;
   std::deque<progress> progresses(1);
@@ -384,6 +393,7 @@ int run_all(const settings& s) {
   for (std::uint64_t i = s.first; i - s.first < s.problems && failures < 5; ++i) {
     at->problem = i;
     hostile_recipe r = make_hostile_recipe(hash(s.seed, i), w.size);
+    if (!is_wanted(r, s)) continue;
     for (const int way : s.simplified) simplify(r, way);
     if (s.shows && w.rank == 0) fmt::print(stderr, "{}: {}\n", i, describe(r));
     const std::string bad = run_problem(r, w, &by_harm.at(static_cast<std::size_t>(r.harm)));
@@ -424,6 +434,8 @@ int main(int argc, char** argv) {
   app.add_option("--problems", s.problems, "how many");
   app.add_option("--seconds", s.seconds, "for how long");
   app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
+  app.add_option("--call", s.calls, "only problems with this call, as \"sparse exchange\"");
+  app.add_option("--harm", s.harms, "only problems with this harm, as \"memory\"");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

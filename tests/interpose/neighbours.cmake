@@ -320,6 +320,9 @@ foreach(thing ${things})
     neighbour_test(a_rank_differs_in_${thing}_before_call_${time} "^status 0"
       "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} $<TARGET_FILE:interpose_unlike> ${thing} ${time} $<TARGET_FILE:device_runtime_CUDA>")
   endforeach()
+  list(GET times -1 time)
+  neighbour_test(a_rank_differs_in_${thing}_between_nodes "^status 0"
+    "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_NODES=2,1 $<TARGET_FILE:interpose_unlike> ${thing} ${time} $<TARGET_FILE:device_runtime_CUDA>")
 endforeach()
 
 # Processes of two jobs, and the end of a job.

@@ -100,6 +100,25 @@ static void check(const int peers[], int n, int call, int empty) {
 
 static void complete(MPI_Request *request) { OK(MPI_Wait(request, MPI_STATUS_IGNORE)); }
 
+static void in_place_by_counts(MPI_Comm comm, const int all[], int call) {
+  side s = make_side(in, ranks, 0);
+  const MPI_Datatype one = differs && is("types") ? pair_of_ints : MPI_INT;
+  int at[most_ranks];
+  MPI_Request request;
+  for (int k = 0; k < ranks; ++k) at[k] = differs && is("types") ? k : s.at[k];
+  for (int how = 0; how < 4; ++how) {
+    fill(all, ranks, call);
+    memcpy(in, out, sizeof in);
+    if (how == 0) OK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, s.counts, at, one, comm));
+    if (how == 1)
+      OK(MPI_Ialltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, in, s.counts, at, one, comm, &request));
+    if (how == 2) OK(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, in, s.counts, s.bytes_at, s.types, comm));
+    if (how == 3) OK(MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, s.counts[0], one, comm, &request));
+    if (how % 2 == 1) complete(&request);
+    check(all, ranks, call, 0);
+  }
+}
+
 static void among_all(MPI_Comm comm, int call) {
   int all[most_ranks];
   MPI_Request request;
@@ -117,6 +136,7 @@ static void among_all(MPI_Comm comm, int call) {
   memcpy(in, out, sizeof in);
   OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, count, one, comm));
   check(all, ranks, call, 0);
+  in_place_by_counts(comm, all, call);
   /* Blocks from and to even ranks are empty where both are of the one rule: to a rank k of even number from all. */
   for (int empty = 0; empty < 2; ++empty) {
     side s = make_side(out, ranks, empty), r = make_side(in, ranks, empty);
@@ -182,7 +202,7 @@ static void among_neighbours(MPI_Comm ring, int call) {
 }
 
 #if MPI_VERSION >= 4
-enum { persistent_forms = 4 };
+enum { persistent_forms = 6 };
 static void make_persistent(MPI_Comm all, MPI_Comm ring, MPI_Request requests[]) {
   OK(MPI_Alltoall_init(out, block, MPI_INT, in, block, MPI_INT, all, MPI_INFO_NULL, &requests[0]));
   static side s, r;
@@ -193,6 +213,14 @@ static void make_persistent(MPI_Comm all, MPI_Comm ring, MPI_Request requests[])
   OK(MPI_Alltoallw_init(out, s.counts, s.bytes_at, s.types, in, r.counts, r.bytes_at, r.types, all, MPI_INFO_NULL,
                         &requests[2]));
   OK(MPI_Neighbor_alltoall_init(out, block, MPI_INT, in, block, MPI_INT, ring, MPI_INFO_NULL, &requests[3]));
+  OK(MPI_Neighbor_alltoallv_init(out, counts, s.at, MPI_INT, in, counts, s.at, MPI_INT, ring, MPI_INFO_NULL,
+                                 &requests[4]));
+  static side to, from;
+  to = make_side(out, ranks > 2 ? 2 : 1, 0), from = make_side(in, ranks > 2 ? 2 : 1, 0);
+  const int absolute = differs && is("addresses");
+  OK(MPI_Neighbor_alltoallw_init(absolute ? MPI_BOTTOM : (void *)out, to.counts, to.addresses, to.types,
+                                 absolute ? MPI_BOTTOM : (void *)in, from.counts, from.addresses, from.types, ring,
+                                 MPI_INFO_NULL, &requests[5]));
 }
 #else
 enum { persistent_forms = 0 };
@@ -272,11 +300,11 @@ int main(int argc, char **argv) {
     among_neighbours(ring, round);
     for (int i = 0; i < persistent_forms; ++i) {
       const int peers[2] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
-      const int n = i == 3 ? (ranks > 2 ? 2 : 1) : ranks;
-      fill(i == 3 ? peers : everyone, n, round);
+      const int n = i >= 3 ? (ranks > 2 ? 2 : 1) : ranks;
+      fill(i >= 3 ? peers : everyone, n, round);
       OK(MPI_Start(&requests[i]));
       complete(&requests[i]);
-      check(i == 3 ? peers : everyone, n, round, 0);
+      check(i >= 3 ? peers : everyone, n, round, 0);
     }
   }
   for (int i = 0; i < persistent_forms; ++i) OK(MPI_Request_free(&requests[i]));
