@@ -3,11 +3,13 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "mpi/communicator.hpp"
@@ -76,7 +78,10 @@ bool come_in_one_order();
 class channels_of_process {
  public:
   static channels_of_process& get() {
-    static auto* const all = new channels_of_process;  // communicators may be freed after static objects
+    // Not destroyed: communicators may be freed after static objects. Not from the heap: a rank without memory could not
+    // report it to the others here.
+    alignas(channels_of_process) static std::array<std::byte, sizeof(channels_of_process)> place;
+    static auto* const all = new (place.data()) channels_of_process;
     return *all;
   }
   /// Every channel that a communicator has is known from here on, until it is freed.
