@@ -1,4 +1,4 @@
-// The limits of the machine, and the share of it that an exchange reaches: MPI_Alltoall by taquin and by the MPI library,
+// Limits of the machine, and the share of them that an exchange reaches: MPI_Alltoall by taquin and by the MPI library,
 // interleaved with the time to hand a cache line from core to core, and with one copy of the same bytes by every rank
 // at the same time, out of memory that ranks share and out of another process. No exchange on a node takes less than a
 // line's way and the shorter of these copies; one whose blocks lie in the processes' own memory, the copy out of
