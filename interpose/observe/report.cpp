@@ -4,9 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/replace_file.hpp"
@@ -105,18 +112,47 @@ std::string joined(const std::map<std::string, std::uint64_t>& counts, const cha
   return text;
 }
 
-// The call sites that take most time, as profilers of MPI list them. `total`: the time of the rank with the most.
+// A line of the program, with its calls on all communicators.
+struct place_row {
+  std::string text;
+  std::uint64_t calls = 0;
+  count_t bytes = 0;
+  double seconds = 0;
+  double waiting = 0;
+  std::size_t communicators = 0;
+};
+
+std::vector<place_row> rows_of(const std::vector<merged>& sites) {
+  std::map<std::string, place_row> by_place;
+  for (const merged& m : sites) {
+    const bool named = !m.where.file.empty() && !m.where.function.empty();
+    const std::string text = m.place() + (named ? " (" + m.where.function + ")" : "");
+    place_row& row = by_place[text];
+    row.text = text;
+    row.calls += m.calls;
+    row.bytes += m.bytes;
+    row.seconds += m.seconds;
+    row.waiting += m.waiting.value;
+    ++row.communicators;
+  }
+  std::vector<place_row> rows;
+  rows.reserve(by_place.size());
+  for (auto& [text, row] : by_place) rows.push_back(std::move(row));
+  std::ranges::stable_sort(rows, std::greater{}, &place_row::seconds);
+  return rows;
+}
+
+// The places that take most time, as profilers of MPI list them. `total`: the time of the rank with the most.
 void print_sites(const std::vector<merged>& sites, double run, double total) {
   constexpr std::size_t most = 10;
   constexpr double percent = 100;
   if (sites.empty()) return;
+  const std::vector<place_row> rows = rows_of(sites);
   say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>7}  call site", "calls", "sent", "time", "waiting", "of run"));
-  for (std::size_t i = 0; i < std::min(most, sites.size()); ++i) {
-    const merged& m = sites[i];
-    say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", m.calls, show_size(m.bytes),
-                    show_seconds(m.seconds), show_seconds(m.waiting.value), run > 0 ? percent * m.seconds / run : 0.0,
-                    m.place(), m.where.file.empty() || m.where.function.empty() ? "" : " (" + m.where.function + ")"));
-  }
+  for (const place_row& r : rows | std::views::take(most))
+    say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", r.calls, show_size(r.bytes),
+                    show_seconds(r.seconds), show_seconds(r.waiting), run > 0 ? percent * r.seconds / run : 0.0, r.text,
+                    r.communicators > 1 ? fmt::format(", {} communicators", r.communicators) : ""));
   double all = 0;
   for (const merged& m : sites) all += m.seconds;
   if (fmt::format("{:.3f}", all) != fmt::format("{:.3f}", total))
@@ -126,7 +162,7 @@ void print_sites(const std::vector<merged>& sites, double run, double total) {
     if (m.trial.library > 0)
       say(fmt::format("  {}: trial lost, {} by the MPI library, {} by taquin", m.place(), show_seconds(m.trial.library),
                       show_seconds(m.trial.taquin)));
-  if (sites.size() > most) say(fmt::format("  {} more call sites are in the full report", sites.size() - most));
+  if (rows.size() > most) say(fmt::format("  {} more call sites are in the full report", rows.size() - most));
 }
 
 void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
