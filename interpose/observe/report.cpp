@@ -172,9 +172,12 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
-  say(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
-                  total.waiting.value, total.transfer()));
-  if (total.waits_known < total.waits_of)
+  if (total.waits_known == 0 && total.waits_of > 0)
+    say("  waiting, transfer    not known: the wait of no call was measured");
+  else
+    say(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
+                    total.waiting.value, total.transfer()));
+  if (total.waits_known > 0 && total.waits_known < total.waits_of)
     say(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s", total.waits_known,
                     total.waits_of, total.waiting.low, total.waiting.high));
   if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));

@@ -299,7 +299,7 @@ foreach(ranks ${rank_counts})
 endforeach()
 neighbour_test(started_exchanges_on_communicators_that_come_and_go "^status 0"
   "${np2} LD_PRELOAD=${library} $<TARGET_FILE:interpose_started> come_and_go")
-neighbour_test(observed_exchanges_on_communicators_that_come_and_go "algorithms +native 10500[\n].*status 0"
+neighbour_test(observed_exchanges_on_communicators_that_come_and_go "transfer +not known.*algorithms +native 10500[\n].* 10500 .*, 2100 communicators[\n].*status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary $<TARGET_FILE:interpose_started> come_and_go")
 
 # What a rank alone knows differs on one rank, at each time, for every form.
