@@ -16,5 +16,7 @@ std::size_t moves_of_native(const whole_exchange& x, const shape& s, const optio
 std::size_t moves_of_node_aggregated(const whole_exchange& x, const shape& s, const options& o, const moves_target& to);
 std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, const options& o, const moves_target& to);
 std::size_t moves_of_two_phase(const whole_exchange& x, const shape& s, const options& o, const moves_target& to);
+std::size_t moves_of_zero_copy_bruck_v(const whole_exchange& x, const shape& s, const options& o,
+                                       const moves_target& to);
 
 }  // namespace taquin::detail

@@ -137,6 +137,7 @@ std::size_t add_moves(const algorithm& a, const whole_exchange& x, const shape& 
       drawn{&node_aggregated, moves_of_node_aggregated},
       drawn{&shared_memory, moves_of_shared_memory},
       drawn{&two_phase, moves_of_two_phase},
+      drawn{&zero_copy_bruck_v, moves_of_zero_copy_bruck_v},
   };
   for (const drawn& each : special)
     if (each.which == &a) return each.moves(x, s, o, to);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <memory_resource>
 #include <vector>
 
+#include "datatypes/bucket_type.hpp"
 #include "datatypes/decode.hpp"
 #include "datatypes/type_map.hpp"
 #include "datatypes/typed_copy.hpp"
@@ -86,15 +88,20 @@ count_t count_elements(const Layout& layout) {
   return n;
 }
 
-// A struct with one member per row of blocks.
+// A struct with one member per row of blocks, of which there are `most`.
 template <class Layout>
-datatype make(const Layout& layout, count_t spanned, MPI_Datatype base) {
+datatype make(const Layout& layout, count_t spanned, MPI_Datatype base, std::size_t most,
+              std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
   if (base == MPI_DATATYPE_NULL) throw usage_error("null base datatype", MPI_ERR_TYPE);
   const element e = element::of(base);
-  std::vector<mpi::datatype> owners;
-  std::vector<int> lengths;
-  std::vector<MPI_Aint> places;
-  std::vector<MPI_Datatype> types;
+  std::pmr::vector<mpi::datatype> owners(memory);
+  std::pmr::vector<int> lengths(memory);
+  std::pmr::vector<MPI_Aint> places(memory);
+  std::pmr::vector<MPI_Datatype> types(memory);
+  owners.reserve(most);
+  lengths.reserve(most);
+  places.reserve(most);
+  types.reserve(most);
   for_each_rows(layout, [&](const rows& r) {
     auto block = mpi::make_counted(r.block, base);
     places.push_back(r.first * e.extent);
@@ -154,10 +161,14 @@ count_t elements(const bounded_vector& v) { return count_elements(v); }
 count_t elements(const circular_vector& v) { return count_elements(v); }
 count_t elements(const bucket& b) { return count_elements(b); }
 
-datatype make_datatype(const bounded_vector& v, MPI_Datatype base) { return make(v, v.bound, base); }
-datatype make_datatype(const circular_vector& v, MPI_Datatype base) { return make(v, v.extent, base); }
+datatype make_datatype(const bounded_vector& v, MPI_Datatype base) { return make(v, v.bound, base, 2); }
+datatype make_datatype(const circular_vector& v, MPI_Datatype base) { return make(v, v.extent, base, 5); }
 datatype make_datatype(const bucket& b, MPI_Datatype base) {
-  return make(b, b.size * static_cast<count_t>(b.counts.size()), base);
+  return detail::make_bucket_type(b, base, std::pmr::get_default_resource());
+}
+
+datatype detail::make_bucket_type(const bucket& b, MPI_Datatype base, std::pmr::memory_resource* memory) {
+  return make(b, b.size * static_cast<count_t>(b.counts.size()), base, b.counts.size(), memory);
 }
 
 void pack(const bounded_vector& v, const void* from, MPI_Datatype base, void* to) { pack_layout(v, from, base, to); }

@@ -47,6 +47,7 @@ code_range code_around(const void* function) {
 
 code_range program;
 code_range mpi;
+code_range below_mpi;  // the lowest of Open MPI's libraries: calls into it can leave no frame of the first
 
 // The present allocations: a hash table in static memory, because it must not allocate itself.
 class allocations {
@@ -118,7 +119,7 @@ _Unwind_Reason_Code judge(_Unwind_Context* frame, void* data) {
     walk.begun = true;
   }
   walk.ours = program.holds(at);
-  return walk.ours || mpi.holds(at) ? _URC_NORMAL_STOP : _URC_NO_REASON;
+  return walk.ours || mpi.holds(at) || below_mpi.holds(at) ? _URC_NORMAL_STOP : _URC_NO_REASON;
 }
 
 bool ours(const void* caller) {
@@ -148,6 +149,7 @@ heap_watch::heap_watch() {
     program = code_around(reinterpret_cast<const void*>(&code_around));
     mpi = code_around(dlsym(RTLD_DEFAULT, "PMPI_Init"));
     if (program.end == 0 || mpi.end == 0) std::abort();
+    if (const void* const opal = dlsym(RTLD_DEFAULT, "opal_progress"); opal != nullptr) below_mpi = code_around(opal);
   }
   MPI_Comm_size(MPI_COMM_WORLD, &mapping_ranks);
   taken.clear();

@@ -19,9 +19,9 @@
 #include "algorithms/bruck/bruck.hpp"
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
+#include "algorithms/bruck/log_rounds.hpp"
 #include "algorithms/direct/spread_out.hpp"
 #include "base/sizes.hpp"
-#include "call/log_round.hpp"
 #include "model/terms.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
@@ -45,40 +45,6 @@ route blocking_route(int ranks, const options& o) noexcept {
   const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
   const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
   return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
-}
-
-local_exchange local(const exchange& x, const mpi::communicator& comm) {
-  return {.rank = comm.rank(), .ranks = comm.size(), .in_place = x.in_place, .send = x.send, .recv = x.recv};
-}
-
-// The log rounds on their own.
-template <class Machine>
-void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_t capacity, Machine& machine,
-                    std::pmr::memory_resource* memory) {
-  struct ends {
-    Machine& machine;
-    count_t weight;
-    std::size_t capacity;
-    std::byte* next;
-    std::span<const std::byte> load(int digit) {
-      std::byte* const message = next;
-      next += machine.load(weight, count_t{digit}, std::span(message, capacity));
-      return {message, next};
-    }
-    std::span<std::byte> room() const { return {machine.receive_slot(), capacity}; }
-    void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
-  };
-  const auto most = as_size(r.radix - 1);
-  const raw_buffer buffer(machine.outgoing(), memory);
-  std::pmr::vector<MPI_Request> requests(most, memory);
-  for_each_weight(r.ranks, r.radix, [&](count_t weight) {
-    const auto digits = static_cast<int>(std::min<count_t>(r.radix - 1, (r.ranks - 1) / weight));
-    log_round(comm, tag, weight, digits, requests, memory, ends{machine, weight, capacity, buffer.data()});
-  });
-}
-
-std::size_t log_rounds_bytes(const route& r, std::size_t messages) noexcept {
-  return messages + as_size(r.radix - 1) * sizeof(MPI_Request);
 }
 
 // One blocking call.

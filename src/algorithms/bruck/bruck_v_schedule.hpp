@@ -23,19 +23,22 @@ inline route reused_route(int ranks, const options& o) noexcept {
 
 /// Sizes after each round, so that the schedule can be written when all are known. Its messages hold sizes alone,
 /// and are unloaded in the order of their digits.
-class size_history {
+template <class Size>
+class history_of {
  public:
-  size_history(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
+  history_of(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
       : route_(r), now_(x, r, memory), receive_slot_(memory), moved_(memory) {
     array_list::take(*this, r);
   }
   static std::size_t bytes(const route& r) noexcept {
-    return bruck_v_sizes::bytes(r) + array_list::bytes<size_history>(r);
+    return element_sizes<Size>::bytes(r) + array_list::bytes<history_of>(r);
   }
+  /// Most bytes of a message.
+  [[nodiscard]] std::size_t capacity() const noexcept { return route_.capacity(false, sizeof(Size)); }
   std::size_t load(count_t weight, count_t digit, std::span<std::byte> to) const {
     return now_.load(weight, digit, to);
   }
-  [[nodiscard]] std::size_t outgoing() const noexcept { return as_size(route_.radix - 1) * route_.capacity(false); }
+  [[nodiscard]] std::size_t outgoing() const noexcept { return as_size(route_.radix - 1) * capacity(); }
   [[nodiscard]] std::byte* receive_slot() noexcept { return receive_slot_.data(); }
   void unload(count_t weight, count_t digit, std::span<const std::byte> from) {
     now_.unload(weight, digit, from);
@@ -43,21 +46,22 @@ class size_history {
   }
   [[nodiscard]] std::optional<invalid_argument> mismatch() const { return now_.mismatch(); }
   /// The sizes of received elements, in the order of rounds, digits and elements.
-  [[nodiscard]] const std::pmr::vector<size_field>& received() const noexcept { return moved_; }
+  [[nodiscard]] const std::pmr::vector<Size>& received() const noexcept { return moved_; }
 
  private:
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const route& r) {
-    each(&size_history::receive_slot_, r.capacity(false));
-    each(&size_history::moved_, at_most{bruck::count(r.ranks, r.radix).elements});
+    each(&history_of::receive_slot_, r.capacity(false, sizeof(Size)));
+    each(&history_of::moved_, at_most{bruck::count(r.ranks, r.radix).elements});
   }
 
   route route_;
-  bruck_v_sizes now_;
+  element_sizes<Size> now_;
   raw_buffer receive_slot_;
-  std::pmr::vector<size_field> moved_;
+  std::pmr::vector<Size> moved_;
 };
+using size_history = history_of<size_field>;
 
 /// A bound on the parts of bruck_v_schedule, and on the bytes that building and running it take.
 schedule_size bruck_v_schedule_size(const shape& s, const route& r) noexcept;

@@ -32,7 +32,10 @@ int down(const local_exchange& x, int distance) {
   return peer >= 0 ? peer : peer + x.ranks;
 }
 
-bool travels(size_field size) { return size < unknown_size; }
+template <class Size>
+bool travels(Size size) {
+  return size < marks_unknown<Size>;
+}
 
 void pack_block(const blocks& side, int peer, std::byte* to) {
   const block b = side[peer];
@@ -56,8 +59,8 @@ void unpack_block(const blocks& side, int peer, const std::byte* from, count_t b
 
 }  // namespace
 
-std::size_t route::capacity(bool with_data) const noexcept {
-  return count(ranks, radix).message_elements * (sizeof(size_field) + (with_data ? as_size(threshold) : 0));
+std::size_t route::capacity(bool with_data, std::size_t size_bytes) const noexcept {
+  return count(ranks, radix).message_elements * (size_bytes + (with_data ? as_size(threshold) : 0));
 }
 
 count_t route::next_weight(count_t weight, int t) const noexcept {
@@ -66,48 +69,56 @@ count_t route::next_weight(count_t weight, int t) const noexcept {
   return 0;
 }
 
-bruck_v_sizes::bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
+template <class Size>
+element_sizes<Size>::element_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)
     : x_(x), route_(r), sizes_(memory) {
   array_list::take(*this, r);
   for (int t = 0; t < r.ranks; ++t) {
     const count_t bytes = x.send[up(x, t)].bytes();
     const bool direct = bytes > r.threshold;
-    sizes_[as_size(t)] = direct ? goes_directly : static_cast<size_field>(bytes);
+    sizes_[as_size(t)] = direct ? marks_direct<Size> : static_cast<Size>(bytes);
     any_direct_ = any_direct_ || (t > 0 && (direct || x.recv[down(x, t)].bytes() > r.threshold));
   }
 }
 
-std::size_t bruck_v_sizes::bytes(const route& r) noexcept { return array_list::bytes<bruck_v_sizes>(r); }
+template <class Size>
+std::size_t element_sizes<Size>::bytes(const route& r) noexcept {
+  return array_list::bytes<element_sizes>(r);
+}
 
-std::size_t bruck_v_sizes::load(count_t weight, count_t digit, std::span<std::byte> to) const {
+template <class Size>
+std::size_t element_sizes<Size>::load(count_t weight, count_t digit, std::span<std::byte> to) const {
   std::byte* at = to.data();
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) {
-    std::memcpy(at, &sizes_[as_size(t)], sizeof(size_field));
-    at += sizeof(size_field);
+    std::memcpy(at, &sizes_[as_size(t)], sizeof(Size));
+    at += sizeof(Size);
   });
   return as_size(at - to.data());
 }
 
-size_field bruck_v_sizes::take(int t, std::span<const std::byte>& from) noexcept {
-  size_field size = unknown_size;
+template <class Size>
+Size element_sizes<Size>::take(int t, std::span<const std::byte>& from) noexcept {
+  Size size = marks_unknown<Size>;
   if (from.size() >= sizeof size) {
     std::memcpy(&size, from.data(), sizeof size);
     from = from.subspan(sizeof size);
   }
-  if (travels(size) && size > route_.threshold) size = unknown_size;
+  if (travels(size) && size > route_.threshold) size = marks_unknown<Size>;
   return sizes_[as_size(t)] = size;
 }
 
-void bruck_v_sizes::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
+template <class Size>
+void element_sizes<Size>::unload(count_t weight, count_t digit, std::span<const std::byte> from) {
   for_each_element(route_.ranks, route_.radix, weight, digit, [&](int t) { take(t, from); });
 }
 
-std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
+template <class Size>
+std::optional<invalid_argument> element_sizes<Size>::mismatch(bool shorter) const {
   for (int t = 1; t < route_.ranks; ++t) {
     const int peer = down(x_, t);
     const count_t expected = x_.recv[peer].bytes();
-    const size_field size = sizes_[as_size(t)];
-    if (size == (expected > route_.threshold ? goes_directly : expected)) continue;
+    const Size size = sizes_[as_size(t)];
+    if (size == (expected > route_.threshold ? marks_direct<Size> : expected)) continue;
     if (shorter && size < expected && expected <= route_.threshold) continue;
     if (travels(size)) return detail::mismatch(peer, size, x_.rank, expected);
     return invalid_argument{fmt::format("rank {} sends more than {} bytes to rank {}, which expects {} bytes", peer,
@@ -116,6 +127,9 @@ std::optional<invalid_argument> bruck_v_sizes::mismatch(bool shorter) const {
   }
   return std::nullopt;
 }
+
+template class element_sizes<size_field>;
+template class element_sizes<wide_size>;
 
 // All messages side by side; the last one's room is assumed to be the largest.
 std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {

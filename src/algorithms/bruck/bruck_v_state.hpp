@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -22,10 +23,15 @@
 
 namespace taquin::detail::bruck {
 
-/// The size of an element in a message.
+/// The size of an element in a message, of bruck_v and of zero_copy_bruck_v.
 using size_field = std::uint16_t;
-constexpr size_field goes_directly = 0xffff;
-constexpr size_field unknown_size = 0xfffe;
+using wide_size = count_t;
+template <class Size>
+constexpr Size marks_direct = std::numeric_limits<Size>::max();
+template <class Size>
+constexpr Size marks_unknown = static_cast<Size>(marks_direct<Size> - 1);
+constexpr size_field goes_directly = marks_direct<size_field>;
+constexpr size_field unknown_size = marks_unknown<size_field>;
 
 /// How irregular blocks are routed; the same on all ranks.
 struct route {
@@ -33,15 +39,16 @@ struct route {
   int radix = 2;
   count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
   /// Most bytes of a message: its sizes, and its data when `with_data` is set.
-  [[nodiscard]] std::size_t capacity(bool with_data) const noexcept;
+  [[nodiscard]] std::size_t capacity(bool with_data, std::size_t size_bytes = sizeof(size_field)) const noexcept;
   /// The weight of the round that follows the one of weight `weight` for element t; 0 when it has arrived.
   [[nodiscard]] count_t next_weight(count_t weight, int t) const noexcept;
 };
 
-/// The elements of a rank of a route, as far as it knows them.
-class bruck_v_sizes {
+/// The sizes of the elements of a rank of a route, as far as it knows them.
+template <class Size>
+class element_sizes {
  public:
-  bruck_v_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
+  element_sizes(const local_exchange& x, const route& r, std::pmr::memory_resource* memory);
   static std::size_t bytes(const route& r) noexcept;
 
   /// True when a block is too large for the log rounds, on either side.
@@ -53,9 +60,9 @@ class bruck_v_sizes {
   void unload(count_t weight, count_t digit, std::span<const std::byte> from);
 
   /// The size of element t as this rank has it now.
-  [[nodiscard]] size_field operator[](int t) const noexcept { return sizes_[as_size(t)]; }
+  [[nodiscard]] Size operator[](int t) const noexcept { return sizes_[as_size(t)]; }
   /// Takes the size of element t from the start of `from`, and shortens `from` by it.
-  size_field take(int t, std::span<const std::byte>& from) noexcept;
+  Size take(int t, std::span<const std::byte>& from) noexcept;
   /// After the last round: the first block whose size is not what this rank expects. With `shorter` set, a block of the
   /// log rounds may be shorter.
   [[nodiscard]] std::optional<invalid_argument> mismatch(bool shorter = false) const;
@@ -64,14 +71,15 @@ class bruck_v_sizes {
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const route& r) {
-    each(&bruck_v_sizes::sizes_, as_size(r.ranks));
+    each(&element_sizes::sizes_, as_size(r.ranks));
   }
 
   local_exchange x_;
   route route_;
-  std::pmr::vector<size_field> sizes_;
+  std::pmr::vector<Size> sizes_;
   bool any_direct_ = false;
 };
+using bruck_v_sizes = element_sizes<size_field>;
 
 /// Sizes and data together: the moves of a blocking exchange.
 class bruck_v_state {

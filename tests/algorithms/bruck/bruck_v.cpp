@@ -1,4 +1,5 @@
-// bruck_v over MPI: small and large blocks, types with gaps and types per peer, blocking and reused.
+// bruck_v and zero_copy_bruck_v over MPI: small and large blocks, types with gaps and types per peer, blocking and
+// reused.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -11,7 +12,7 @@
 namespace taquin {
 namespace {
 
-class bruck_v : public testing::Test {
+class irregular : public testing::TestWithParam<const detail::algorithm*> {
  protected:
   void SetUp() override {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -66,28 +67,30 @@ class bruck_v : public testing::Test {
                                s.rtypes.data(), MPI_COMM_WORLD);
   }
 
+  static std::string_view name() { return GetParam()->name; }
+
   int rank_ = 0;
   int ranks_ = 1;
   MPI_Datatype holey_ = MPI_DATATYPE_NULL;
 };
 
-TEST_F(bruck_v, exchanges_blocks_of_every_size_and_type_blocking_with_and_without_a_radix) {
+TEST_P(irregular, exchanges_blocks_of_every_size_and_type_blocking_with_and_without_a_radix) {
   const sides s = make();
   for (const auto radix : {std::optional<int>{}, std::optional<int>{2}, std::optional<int>{3}, std::optional<int>{100}})
     for (int k = 0; k < 3; ++k) {
       std::vector<int> recv(s.expected.size(), -1);
       statistics done;
-      run(of(s, recv), {.algorithm = "bruck_v", .bruck = {.radix = radix}, .stats = &done});
+      run(of(s, recv), {.algorithm = name(), .bruck = {.radix = radix}, .stats = &done});
       EXPECT_EQ(recv, s.expected);
-      EXPECT_EQ(done.algorithm, "bruck_v");
+      EXPECT_EQ(done.algorithm, name());
     }
 }
 
-TEST_F(bruck_v, exchanges_them_again_and_again) {
+TEST_P(irregular, exchanges_them_again_and_again) {
   const sides s = make();
   for (const auto radix : {std::optional<int>{}, std::optional<int>{2}}) {
     std::vector<int> recv(s.expected.size(), -1);
-    plan again(of(s, recv), {.algorithm = "bruck_v", .bruck = {.radix = radix}});
+    plan again(of(s, recv), {.algorithm = name(), .bruck = {.radix = radix}});
     for (int k = 0; k < 3; ++k) {
       recv.assign(recv.size(), -1);
       again.start();
@@ -98,14 +101,14 @@ TEST_F(bruck_v, exchanges_them_again_and_again) {
   }
 }
 
-TEST_F(bruck_v, exchanges_with_the_check) {
+TEST_P(irregular, exchanges_with_the_check) {
   const sides s = make();
   std::vector<int> recv(s.expected.size(), -1);
-  run(of(s, recv), {.algorithm = "bruck_v", .check = true});
+  run(of(s, recv), {.algorithm = name(), .check = true});
   EXPECT_EQ(recv, s.expected);
 }
 
-TEST_F(bruck_v, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_less) {
+TEST_P(irregular, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_less) {
   const sides s = make();
   detail::shape sh{.ranks = ranks_, .kind = exchange::form::alltoallw, .uniform = false};
   for (int i = 0; i < ranks_; ++i) {
@@ -120,10 +123,10 @@ TEST_F(bruck_v, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_
     sh.max_rank_bytes = std::max(sh.max_rank_bytes, sent);
     sh.max_received_bytes = std::max(sh.max_received_bytes, received);
   }
-  options o{.algorithm = "bruck_v"};
+  options o{.algorithm = name()};
   const std::size_t elements_bytes =  // alltoallw's own
       2 * static_cast<std::size_t>(ranks_) * (sizeof(element) + sizeof(mpi::datatype));
-  o.memory = detail::bruck_v.memory(sh, o) + elements_bytes;
+  o.memory = GetParam()->memory(sh, o) + elements_bytes;
   for (const bool reuse : {false, true}) {
     std::vector<int> recv(s.expected.size(), -1);
     if (reuse) {
@@ -140,7 +143,7 @@ TEST_F(bruck_v, keeps_to_the_memory_that_it_states_and_fails_on_every_rank_with_
   EXPECT_EQ(recv, std::vector<int>(recv.size(), -1));
 }
 
-TEST_F(bruck_v, a_plan_with_sizes_that_differ_is_refused_on_every_rank) {
+TEST_P(irregular, a_plan_with_sizes_that_differ_is_refused_on_every_rank) {
   if (ranks_ == 1) GTEST_SKIP() << "takes two";
   const auto p = static_cast<std::size_t>(ranks_);
   std::vector<int> counts(p, 1), wrong(p, 1), displs(p, 0), buffer(p + 2), recv(p + 2);
@@ -149,7 +152,53 @@ TEST_F(bruck_v, a_plan_with_sizes_that_differ_is_refused_on_every_rank) {
   const auto x =
       exchange::alltoallv(buffer.data(), count_view(counts.data()), count_view(displs.data()), MPI_INT, recv.data(),
                           count_view(wrong.data()), count_view(displs.data()), MPI_INT, MPI_COMM_WORLD);
-  EXPECT_THROW(plan(x, {.algorithm = "bruck_v"}), usage_error);
+  EXPECT_THROW(plan(x, {.algorithm = name()}), usage_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(bruck_v, irregular, testing::Values(&detail::bruck_v));
+INSTANTIATE_TEST_SUITE_P(zero_copy_bruck_v, irregular, testing::Values(&detail::zero_copy_bruck_v));
+
+// The copies that taquin makes, of blocks of 50 to 100 bytes: bruck_v packs each block whenever it travels;
+// zero_copy_bruck_v copies the rank's own block alone, and sends the sizes in as many messages as the data.
+TEST(zero_copy_bruck_v, copies_nothing_but_the_own_block_and_doubles_the_messages) {
+  int rank = 0;
+  int p = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const auto bytes = [](int from, int to) { return 50 + (7 * from + 13 * to) % 51; };
+  std::vector<int> out, in, out_at, in_at;
+  for (int j = 0; j < p; ++j) {
+    out_at.push_back(j * 101), in_at.push_back(j * 101);
+    out.push_back(bytes(rank, j)), in.push_back(bytes(j, rank));
+  }
+  const std::vector<char> sent(static_cast<std::size_t>(p) * 101, static_cast<char>(rank + 1));
+  std::vector<char> received(sent.size());
+  const auto x =
+      exchange::alltoallv(sent.data(), count_view(out.data()), count_view(out_at.data()), MPI_CHAR, received.data(),
+                          count_view(in.data()), count_view(in_at.data()), MPI_CHAR, MPI_COMM_WORLD);
+  std::uint64_t rounds = 0;
+  while ((1 << rounds) < p) ++rounds;
+  for (const bool reuse : {false, true}) {
+    received.assign(received.size(), 0);
+    statistics done;
+    const options o{.algorithm = "zero_copy_bruck_v", .bruck = {.radix = 2}, .stats = &done};
+    if (reuse) {
+      plan(x, o).run();
+    } else {
+      run(x, o);
+    }
+    for (int j = 0; j < p; ++j)
+      for (int i = 0; i < 101; ++i)
+        ASSERT_EQ(received[static_cast<std::size_t>(j * 101 + i)], i < bytes(j, rank) ? j + 1 : 0);
+    EXPECT_EQ(done.bytes_copied, static_cast<std::uint64_t>(bytes(rank, rank)));
+    EXPECT_EQ(done.messages, reuse ? rounds : 2 * rounds);
+    if (p > 1) {
+      EXPECT_EQ(done.rounds, reuse ? rounds : 2 * rounds);
+    }
+    statistics packed;
+    run(x, {.algorithm = "bruck_v", .stats = &packed});
+    EXPECT_TRUE(p == 1 || packed.bytes_copied > 2 * done.bytes_copied) << "the instrument counts copies";
+  }
 }
 
 }  // namespace

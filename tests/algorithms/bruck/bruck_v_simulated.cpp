@@ -11,6 +11,7 @@
 
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
+#include "algorithms/bruck/zero_copy_bruck_v.hpp"
 #include "base/memory_budget.hpp"
 #include "simulation/runner.hpp"
 #include "taquin/error.hpp"
@@ -212,6 +213,64 @@ TEST(bruck_v, a_reused_plan_gives_every_block_for_every_p_up_to_64_and_every_rad
       for (int rank = 0; rank < p; ++rank)
         ASSERT_EQ(problem.recv(rank), problem.expected(rank, problem.largest())) << p << " ranks, radix " << radix;
     }
+}
+
+// §3.5 of the paper: two intermediate buffers of p − 1 elements of the largest size, ⌈log p⌉ rounds of data, each block
+// sent once for every digit of its distance, and no local copy but that of the rank's own block.
+void exchange_without_copies(int p, int radix) {
+  constexpr count_t below = 6;
+  irregular_problem problem(p, below, static_cast<unsigned>(p) + 200);
+  const route r{p, radix, problem.largest()};
+  const shape sh{.ranks = p,
+                 .kind = exchange::form::alltoallv,
+                 .uniform = false,
+                 .max_block_bytes = static_cast<std::uint64_t>(problem.largest())};
+  std::vector<std::unique_ptr<wide_history>> sizes;
+  std::vector<wide_history*> machines;
+  for (int rank = 0; rank < p; ++rank) {
+    sizes.push_back(std::make_unique<wide_history>(problem.local(rank), r, std::pmr::new_delete_resource()));
+    machines.push_back(sizes.back().get());
+  }
+  run_rounds(machines, r, sizes.front()->capacity());
+  std::vector<schedule> plans;
+  std::size_t log_rounds = 0;
+  for (count_t reach = 1; reach < p; reach *= radix) ++log_rounds;
+  count_t sent = 0;
+  for (int rank = 0; rank < p; ++rank) {
+    const auto k = static_cast<std::size_t>(rank);
+    ASSERT_FALSE(sizes[k]->mismatch());
+    plans.push_back(zero_copy_v_schedule(problem.local(rank), sh, r, sizes[k]->received(), nullptr,
+                                         std::pmr::new_delete_resource()));
+    const schedule& s = plans.back();
+    ASSERT_LE(s.rounds.size(), std::max<std::size_t>(log_rounds, 1));
+    ASSERT_EQ(s.scratch_bytes, radix >= p ? 0 : 2 * static_cast<std::size_t>((p - 1) * problem.largest()));
+    ASSERT_LE(s.messages.size(), zero_copy_v_size(sh, r).messages);
+    ASSERT_LE(s.regions.size(), zero_copy_v_size(sh, r).regions);
+    count_t copied = 0;
+    for (const copy& c : s.copies) copied += s.bytes(c.from);
+    ASSERT_EQ(copied, problem.bytes(rank, rank));
+    for (const message& m : s.messages) {
+      ASSERT_NE(m.how, packing::packed);
+      if (m.way == direction::send) sent += s.bytes(m);
+    }
+  }
+  std::size_t expected = 0;
+  for (int from = 0; from < p; ++from)
+    for (int t = 1; t < p; ++t)
+      for (int rest = t; rest > 0; rest /= radix)
+        expected += rest % radix != 0 ? static_cast<std::size_t>(problem.bytes(from, (from + t) % p)) : 0;
+  ASSERT_EQ(static_cast<std::size_t>(sent), expected);
+  std::vector<simulated_rank> ranks;
+  for (int rank = 0; rank < p; ++rank)
+    ranks.push_back({&plans[static_cast<std::size_t>(rank)], problem.send(rank).data(), problem.recv(rank).data()});
+  run_simulated(ranks, p % 2 == 0 ? delivery::eager : delivery::rendezvous);
+  for (int rank = 0; rank < p; ++rank)
+    ASSERT_EQ(problem.recv(rank), problem.expected(rank, problem.largest())) << p << " ranks, radix " << radix;
+}
+
+TEST(zero_copy_bruck_v, gives_every_block_without_a_copy_for_every_p_up_to_64_and_every_radix) {
+  for (int p = 1; p <= 64; ++p)
+    for (const int radix : radices(p)) exchange_without_copies(p, radix);
 }
 
 TEST(bruck_v, blocks_that_are_too_long_are_found_before_anything_is_written) {
