@@ -14,6 +14,7 @@
 #include "cli/json_option.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/node_flags.hpp"
+#include "cli/redistribution_offline.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/cases.hpp"
 #include "harness/measure.hpp"
@@ -50,6 +51,8 @@ struct arguments {
   bool measured = false;
   std::string json;
   std::uint64_t seed = 1;
+  count_t blocks = 64;
+  count_t free = 0;
 };
 
 placement place(const arguments& a, int ranks, int world) {
@@ -210,8 +213,57 @@ int work_sparse(const arguments& a, int rank, int world) {
   return 0;
 }
 
+std::string reason(const redistribution_candidate& c, std::size_t limit) {
+  if (!c.fits) return fmt::format("needs more than the {} that are allowed", show_size(static_cast<count_t>(limit)));
+  return c.chosen ? "what auto takes" : "";
+}
+
+int work_redistribution(const arguments& a, int rank, int world) {
+  const int ranks = ranks_of(a, world);
+  placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
+  if (a.nodes.cores > 0) on.cores = a.nodes.cores;
+  detail::profile profile = profile_of_model(a.model);
+  profile.model.ranks_per_core = 1;
+  detail::share_cores(profile.model, on.nodes.nodes().largest(), on.cores);
+  const redistribution_offline given{.workload = a.workload == "uniform" ? "shift" : a.workload,
+                                     .bytes = parse_size(a.bytes),
+                                     .blocks = a.blocks,
+                                     .free = a.free,
+                                     .memory = memory_choice::parse(a.memory).limit(parse_size(a.bytes)),
+                                     .seed = a.seed};
+  const auto all = predict_redistribution(given, ranks, on.nodes, profile.model);
+  if (rank != 0) return 0;
+  auto rows = nlohmann::json::array();
+  for (const auto& c : all)
+    rows.push_back({{"algorithm", c.algorithm},
+                    {"supported", true},
+                    {"fits", c.fits},
+                    {"memory", c.memory},
+                    {"predicted_s", or_null(c.fits ? std::optional(c.run.value_or(c.formula)) : std::nullopt)},
+                    {"profile_s", nlohmann::json()},
+                    {"measured_s", nlohmann::json()},
+                    {"chosen", c.chosen},
+                    {"why", reason(c, given.memory)}});
+  if (!a.json.empty())
+    write_text(a.json, rows.dump(2) + "\n");
+  else
+    print(rows, fmt::format("{}, {} ranks on {}, {} in {} blocks per rank, redistribution", given.workload, ranks,
+                            on.words(), show_size(given.bytes), given.blocks));
+  return 0;
+}
+
+int start_redistribution(const arguments& a) {
+  if (a.measured) throw usage("--measure has no redistributions: 'taquin redistribute' measures them");
+  if (a.in_place || a.persistent || a.per_pair || !a.traffic.empty())
+    throw usage("--in-place, --persistent, --per-pair and --traffic have no meaning with a redistribution");
+  static_cast<void>(parse_size(a.bytes));
+  static_cast<void>(memory_choice::parse(a.memory));
+  return in_session([&](int rank, int world) { return work_redistribution(a, rank, world); });
+}
+
 // Arguments that are invalid on their own are refused before MPI starts.
 int start(const arguments& a) {
+  if (a.collective == "redistribution") return start_redistribution(a);
   static_cast<void>(parse_workload(a.workload));
   if (a.collective == "sparse") {
     if (a.measured) throw usage("--measure has no sparse exchanges: 'taquin run --collective sparse' measures them");
@@ -269,21 +321,35 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
   app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw or sparse")->capture_default_str();
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or redistribution")
+      ->capture_default_str();
   add_node_flags(app, a->nodes, "those of the ranks that run, or one node for all", "this machine's");
   app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
       ->type_name("PROFILE");
   app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  auto* blocks =
+      app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array, of -b bytes together")
+          ->capture_default_str()
+          ->check(at_least_one());
+  auto* free = app.add_option("--free", a->free, "a redistribution: free ones among them")
+                   ->capture_default_str()
+                   ->check(CLI::NonNegativeNumber);
   app.footer(workload_help() + R"(
+Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
 Examples:
   taquin explain -n 1000 --per-pair -b 8
   taquin explain --nodes 1,4,2,8 --cores 8 --model cluster.json --per-pair -b 64K
   taquin explain --traffic recorded.json
   taquin explain -n 64 --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K
+  taquin explain -n 16 --collective redistribution -w transpose --blocks 64 -b 1M -m 64K
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
-  return [a] { return start(*a); };
+  return [a, blocks, free] {
+    if (blocks->count() + free->count() > 0 && a->collective != "redistribution")
+      throw usage("--blocks and --free are of redistributions");
+    return start(*a);
+  };
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/node_flags.hpp"
 #include "cli/option_flags.hpp"
 #include "cli/pattern_offline.hpp"
+#include "cli/redistribution_offline.hpp"
 #include "cli/sparse_offline.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
@@ -44,6 +45,8 @@ struct arguments {
   std::string drawing;
   std::string json;
   std::uint64_t seed = 1;
+  count_t blocks = 64;
+  count_t free = 0;
 };
 
 constexpr count_t most_ranks = 1 << 20;
@@ -205,6 +208,30 @@ int work_sparse(const arguments& a) {
   return show(all, a);
 }
 
+int work_redistribution(const arguments& a) {
+  const auto counts = ranks_of(a);
+  const auto profile = profile_of(a);
+  const count_t bytes = parse_size(a.bytes);
+  if (!a.drawing.empty()) check_plotter();
+  std::vector<prediction> all;
+  for (const count_t n : counts) {
+    const int ranks = static_cast<int>(n);
+    const auto nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+    machine_model m = profile.model;
+    if (a.nodes.cores > 0) detail::share_cores(m, nodes.nodes().largest(), a.nodes.cores);
+    for (const auto& p : predict_redistribution({.algorithms = a.algorithms,
+                         .workload = a.workload == "uniform" ? "shift" : a.workload,
+                         .bytes = bytes,
+                         .blocks = a.blocks,
+                         .free = a.free,
+                         .seed = a.seed},
+                                                ranks, nodes, m))
+      all.push_back(
+          {p.algorithm, ranks, bytes, words_of(nodes, a.nodes.cores), p.formula, a.closed ? std::nullopt : p.run});
+  }
+  return show(all, a);
+}
+
 // The closed forms are Hockney's, of equal ranks.
 int work_patterns(const arguments& a) {
   const auto asked = parse_patterns(a.algorithms);
@@ -231,6 +258,7 @@ int work_patterns(const arguments& a) {
 int work(const arguments& a) {
   if (a.collective == "pattern") return work_patterns(a);
   if (a.collective == "sparse") return work_sparse(a);
+  if (asks_for_redistribution(a.algorithms, a.collective)) return work_redistribution(a);
   check_algorithms(a.algorithms, true);
   const auto w = parse_workload(a.workload);
   const auto kind = parse_collective(a.collective);
@@ -266,7 +294,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or pattern")
+  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse, redistribution or pattern")
       ->capture_default_str();
   app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
       ->type_name("PROFILE");
@@ -277,20 +305,34 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
+  auto* blocks =
+      app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array, of -b bytes together")
+          ->capture_default_str()
+          ->check(at_least_one());
+  auto* free = app.add_option("--free", a->free, "a redistribution: free ones among them")
+                   ->capture_default_str()
+                   ->check(CLI::NonNegativeNumber);
   app.footer(workload_help() + R"(
+Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
 "formula" is the algorithm's closed formula, by which auto chooses. Times are those of a plan's start and wait.
 Both assume the same network: within a node each rank has ports of its own, between nodes the ranks of a node share one
 link, which passes as many messages at once, each way, as the profile has ports (one unless it says otherwise).
+Of redistributions ('taquin list --redistribution'), "schedule" is a run of all ranks with messages.
 Of sparse exchanges, for up to 4096 ranks, they are those of whole calls, beside the ways that programs write by hand.
 
 Examples:
   taquin simulate -n 2..1M -a spread_out,zero_copy_bruck --per-pair -b 8 --formula --plot ranks.svg
   taquin simulate -n 512 --per-node 16 -b 64K --model machine.json
   taquin simulate --nodes 1,4,2,8 -a hierarchical_factor,spread_out --ports 1 --per-pair -b 64K
+  taquin simulate -n 2..16 -a parking,cyclic -w transpose --blocks 64 --free 12 -b 1M
   taquin simulate -n 2..1K --collective pattern -a ring,allreduce -b 1K --by hockney
   taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
-  return [a] { return work(*a); };
+  return [a, blocks, free] {
+    if (blocks->count() + free->count() > 0 && !asks_for_redistribution(a->algorithms, a->collective))
+      throw usage("--blocks and --free are of redistributions");
+    return work(*a);
+  };
 }
 
 }  // namespace

@@ -129,10 +129,24 @@ bool simulated_network::deliver_all() {
   return any;
 }
 
+// An exchange in log rounds sends half of the blocks in each.
+void simulated_network::show_collective() const {
+  if (!collected_) return;
+  std::size_t most = 0;
+  for (const auto& one : ports_) {
+    const auto& c = one->collective_;
+    const bool exchanges = c.each > 0 || !c.in_at.empty();
+    const std::size_t reduced = c.values.size() * (sizeof(std::uint64_t) / sizeof(word));
+    most = std::max({most, reduced, c.root >= 0 ? c.in.size() : 0, exchanges ? (c.out.size() + 1) / 2 : 0});
+  }
+  collected_(most);
+}
+
 // The collective, once all ranks have joined it.
 bool simulated_network::collect_if_joined() {
   for (const auto& one : ports_)
     if (!one->waits_for_all()) return false;
+  show_collective();
   const std::size_t p = ports_.size();
   const auto of = [&](std::size_t r) -> auto& { return ports_[r]->collective_; };
   const auto& first = of(0);

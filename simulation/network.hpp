@@ -63,6 +63,13 @@ class simulated_network {
   void trace(std::function<void(const simulated_move&)> seen) { trace_ = std::move(seen); }
   /// Called whenever a rank's task starts to send, post, receive, fetch or read. The task throws its exception.
   void watch_calls(std::function<void()> seen) { called_ = std::move(seen); }
+  /// `each_post` is called with every control message and its words, `each_collective` with the most words that a rank
+  /// has in a message of a collective in log rounds.
+  void watch_messages(std::function<void(int, int, std::size_t)> each_post,
+                      std::function<void(std::size_t)> each_collective) {
+    posted_ = std::move(each_post);
+    collected_ = std::move(each_collective);
+  }
   /// Called after each action of a rank, before the next event.
   void watch(std::function<void()> seen) { seen_ = std::move(seen); }
 
@@ -127,6 +134,7 @@ class simulated_network {
   bool deliver_one();
   bool deliver_all();
   bool collect_if_joined();
+  void show_collective() const;
   bool go_on(std::size_t rank, bool quiet = false);
   void at_random();
   void by_rounds();
@@ -142,6 +150,8 @@ class simulated_network {
   std::function<void(const simulated_move&)> trace_;
   std::function<void()> seen_;
   std::function<void()> called_;
+  std::function<void(int, int, std::size_t)> posted_;
+  std::function<void(std::size_t)> collected_;
   std::uint64_t round_ = 0;
   std::uint64_t actions_ = 0;  // of all ranks
 };

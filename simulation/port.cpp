@@ -14,6 +14,7 @@ constexpr std::size_t none = SIZE_MAX;
 void simulated_port::post(int to, std::span<const word> words) {
   if (network_.called_) network_.called_();
   simulated_network::require(words.size() <= limits_.words, "a message is too long");
+  if (network_.posted_) network_.posted_(rank_, to, words.size());
   network_.between(rank_, to).messages.push_back({{words.begin(), words.end()}});
   network_.on_their_way_.push_back({simulated_network::delivery::what::message, {rank_, to}});
   if (to != rank_) ++counts_.messages;

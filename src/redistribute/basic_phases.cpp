@@ -16,6 +16,7 @@ namespace taquin::detail {
 namespace {
 std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, false); }
 task run_basic_phases(machine& m) { return run_phases(m, false); }
+seconds cost(const redistribution_load& l, const machine_model& m) noexcept { return phases_cost(l, m, false); }
 }  // namespace
 
 const redistribution_algorithm basic_phases_redistribution{
@@ -26,6 +27,7 @@ const redistribution_algorithm basic_phases_redistribution{
     .memory = bytes,
     .run = run_basic_phases,
     .hands_over = true,
+    .cost = cost,
 };
 
 }  // namespace taquin::detail

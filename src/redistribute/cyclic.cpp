@@ -1,18 +1,22 @@
 // cyclic: a root finds cycles and chains of transfers, then all execute them without it.
 //
-// Source:  Siegel & Siegel, section 2.2 and Fig. 2: a depth-first search of the transmission graph with one edge per
-//          rank at the root at a time; edges come in and actions go out while it runs.
+// Source:  Siegel & Siegel, section 2.2 and Fig. 2: a depth-first search of the transmission graph with a few
+//          edges of each rank at the root at a time; edges come in and actions go out while it runs, several in a
+//          message (buffer_sizes::edges and ::actions: the paper's parameters).
 // Rounds:  increments: of each action q/c, where c is the least free space on its cycle. Edges by increasing rank make
 //          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
 // Bytes:   every block once; copies: a sort before every action.
-// Memory:  36 bytes per block (the schedule and a sort), 48 per rank on the root beside what all algorithms take.
+// Memory:  36 bytes per block (the schedule and a sort), 95 per rank on the root beside what all algorithms take,
+//          63 where memory is short and messages have one edge or action.
 // Limits:  none: if a rank has no free block an increment is one block, and goes through a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
 // Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/sizes.hpp"
+#include "redistribute/cost.hpp"
 #include "redistribute/cyclic_planner.hpp"
 #include "redistribute/machine.hpp"
 
@@ -25,19 +29,23 @@ constexpr int root = 0;
 /// Messages between root and ranks; the first word.
 enum class note : word { edge, more, act, taken, end };
 
-// The edges of one rank, given to the root one at a time.
+// The edges of one rank, given to the root some at a time, by increasing rank; "to no rank" after the last.
 class edge_source {
  public:
-  explicit edge_source(const targets& t) : t_(t), ranks_(t.out_at.size() - 1) { skip(); }
-  [[nodiscard]] std::array<word, 3> next() {
-    std::array<word, 3> words{static_cast<word>(note::edge), no_slot, 0};
-    if (rank_ < ranks_) {
-      words[1] = static_cast<word>(rank_);
-      words[2] = t_.out_at[rank_ + 1] - t_.out_at[rank_];
-      ++rank_;
-      skip();
+  edge_source(const targets& t, std::size_t together) : t_(t), ranks_(t.out_at.size() - 1), together_(together) {
+    skip();
+  }
+  /// The next message.
+  [[nodiscard]] std::span<const word> next() {
+    std::size_t n = 0;
+    words_[n++] = static_cast<word>(note::edge);
+    for (std::size_t k = 0; k < together_; ++k, ++rank_, skip()) {
+      const bool any = rank_ < ranks_;
+      words_[n++] = any ? static_cast<word>(rank_) : no_slot;
+      words_[n++] = any ? t_.out_at[rank_ + 1] - t_.out_at[rank_] : 0;
+      if (!any) break;
     }
-    return words;
+    return std::span(words_).first(n);
   }
 
  private:
@@ -46,7 +54,76 @@ class edge_source {
   }
   const targets& t_;
   std::size_t ranks_;
+  std::size_t together_;
   std::size_t rank_ = 0;
+  std::array<word, 1 + 2 * buffer_sizes::most_edges> words_{};
+};
+
+// At the root, of each rank: edges that the search has not used, and actions that are not sent.
+class root_queues {
+ public:
+  root_queues(const buffer_sizes& s, std::pmr::memory_resource* memory)
+      : most_(s), of_(memory), edges_(memory), actions_(memory) {}
+  /// The edges of a message that the root has requested when it had none left.
+  void put(int rank, std::span<const word> edges) {
+    counts& q = of_[as_size(rank)];
+    q.used = 0;
+    q.edges = static_cast<std::uint8_t>(edges.size() / 2);
+    for (std::size_t k = 0; k < q.edges; ++k) edge(rank, k) = {edges[2 * k], edges[2 * k + 1]};
+  }
+  /// Gives the next edge to the search; false if it must be requested.
+  bool give(int rank, cyclic_planner& plan) {
+    counts& q = of_[as_size(rank)];
+    if (q.used == q.edges) return false;
+    const outgoing& next = edge(rank, q.used++);
+    plan.edge(rank, next.to == no_slot ? -1 : static_cast<int>(next.to), next.weight);
+    return true;
+  }
+  /// Adds an action, and sends the message if it is full.
+  void add(int rank, const cyclic_action& a, port& net) {
+    counts& q = of_[as_size(rank)];
+    action(rank, q.actions++) = a;
+    if (q.actions == most_.actions) send(rank, net);
+  }
+  /// Sends the actions that wait, if there are any.
+  void send(int rank, port& net) {
+    counts& q = of_[as_size(rank)];
+    if (q.actions == 0) return;
+    std::array<word, 1 + 4 * buffer_sizes::most_actions> words{static_cast<word>(note::act)};
+    std::size_t n = 1;
+    for (std::size_t k = 0; k < q.actions; ++k) {
+      const cyclic_action& a = action(rank, k);
+      for (const word w : {static_cast<word>(a.from), static_cast<word>(a.to), a.blocks, a.increment}) words[n++] = w;
+    }
+    net.post(rank, std::span(words).first(n));
+    q.actions = 0;
+  }
+
+  template <class Each>
+  static constexpr void arrays(Each each, std::size_t ranks, const buffer_sizes& s) {
+    each(&root_queues::of_, ranks);
+    each(&root_queues::edges_, ranks * s.edges);
+    each(&root_queues::actions_, ranks * s.actions);
+  }
+
+ private:
+  friend struct array_list;
+  struct outgoing {
+    word to = no_slot;
+    word weight = 0;
+  };
+  struct counts {
+    std::uint8_t edges = 0;
+    std::uint8_t used = 0;
+    std::uint8_t actions = 0;
+  };
+  outgoing& edge(int rank, std::size_t k) { return edges_[as_size(rank) * most_.edges + k]; }
+  cyclic_action& action(int rank, std::size_t k) { return actions_[as_size(rank) * most_.actions + k]; }
+
+  buffer_sizes most_;
+  std::pmr::vector<counts> of_;
+  std::pmr::vector<outgoing> edges_;
+  std::pmr::vector<cyclic_action> actions_;
 };
 
 // The action that a rank executes, and how many of each rank's blocks have arrived.
@@ -110,28 +187,30 @@ class told_actions {
 
 std::size_t bytes(const table_sizes& s) noexcept {
   const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks) +
-                               array_list::bytes<told_actions>(s.ranks);
+                               array_list::bytes<told_actions>(s.ranks) +
+                               array_list::bytes<root_queues>(s.ranks, s.buffers);
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
 // The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it
 // notifies all ranks.
-void search(machine& m, cyclic_planner& plan, told_actions& told) {
-  const auto tell = [&](int to, const auto& words) { m.net->post(to, words); };
+void search(machine& m, cyclic_planner& plan, told_actions& told, root_queues& queues) {
   plan.search([&] { return told.may(); },
               [&](int rank, const cyclic_action& a) {
                 told.tell(rank);
-                tell(rank, std::array<word, 5>{static_cast<word>(note::act), static_cast<word>(a.from),
-                                               static_cast<word>(a.to), a.blocks, a.increment});
+                queues.add(rank, a, *m.net);
               },
-              [&](int rank) { tell(rank, std::array<word, 1>{static_cast<word>(note::more)}); });
+              [&](int rank) {
+                if (!queues.give(rank, plan)) m.net->post(rank, std::array<word, 1>{static_cast<word>(note::more)});
+              });
+  for (int r = 0; r < m.ranks; ++r) queues.send(r, *m.net);
   if (!plan.done() || !told.settled()) return;
-  for (int r = 0; r < m.ranks; ++r) tell(r, std::array<word, 1>{static_cast<word>(note::end)});
+  for (int r = 0; r < m.ranks; ++r) m.net->post(r, std::array<word, 1>{static_cast<word>(note::end)});
 }
 
 // The first stage: the schedule.
 task make_schedule(machine& m, const targets& t, action_list& mine) {
-  edge_source edges(t);
+  edge_source edges(t, m.sizes.edges);
   const auto tell_root = [&](const auto& words) { m.net->post(root, words); };
   free_blocks free(m.memory);
   array_list::take(free, as_size(m.ranks));
@@ -142,24 +221,30 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   cyclic_planner plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory);
   told_actions told(m.sizes.per_peer, m.memory);
   array_list::take(told, m.rank == root ? as_size(m.ranks) : 0);
+  root_queues queues(m.sizes, m.memory);
+  array_list::take(queues, m.rank == root ? as_size(m.ranks) : 0, m.sizes);
   tell_root(edges.next());
   for (bool going = true; going;) {
     const event e = co_await m.net->next();
     switch (static_cast<note>(e.words[0])) {
       case note::edge:
-        plan.edge(e.peer, e.words[1] == no_slot ? -1 : static_cast<int>(e.words[1]), e.words[2]);
-        search(m, plan, told);
+        queues.put(e.peer, e.words.subspan(1));
+        queues.give(e.peer, plan);
+        search(m, plan, told, queues);
         break;
       case note::taken:
         told.taken(e.peer);
-        search(m, plan, told);
+        search(m, plan, told, queues);
         break;
       case note::more:
         tell_root(edges.next());
         break;
       case note::act:
-        mine.actions.push_back({static_cast<int>(e.words[1]), static_cast<int>(e.words[2]), e.words[3], e.words[4]});
-        if (mine.actions.size() % told.together() == 0) tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
+        for (std::span<const word> a = e.words.subspan(1); !a.empty(); a = a.subspan(4)) {
+          mine.actions.push_back({static_cast<int>(a[0]), static_cast<int>(a[1]), a[2], a[3]});
+          if (mine.actions.size() % told.together() == 0)
+            tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
+        }
         break;
       case note::end:
         going = false;
@@ -220,6 +305,20 @@ task run_cyclic(machine& m) {
   }
 }
 
+// Each action uses up about one edge of each rank on its cycle, and ranks with several edges wait for each other as in
+// the dictionary order. The rests of edges of different weights make further cycles, which are longer.
+seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
+  const redistribution_terms t(l, m);
+  if (l.peers <= 0) return t.targets(0);
+  const double edges = std::ceil((l.peers + 1) / l.buffers.edges);
+  const double at_root = l.ranks * (2 * edges + l.peers + 1);
+  const double quantity = l.leaving / l.peers;
+  const bool even = std::abs(quantity - std::round(quantity)) < 1e-9;
+  const double increment = std::clamp(l.free, 1.0, std::max(quantity, 1.0));
+  const double turns = (l.peers > 1 ? 2 * l.peers : 1) * (even ? 1 : 1 + t.log_rounds() / 2);
+  return t.targets(l.leaving) + t.control(1, at_root, 5) + t.control(2 * edges, 1, 5) +
+         t.transfer(turns * std::ceil(quantity / increment), 1, increment) + t.copies((turns / 2 + 1) * l.blocks / 2);
+}
 }  // namespace
 
 const redistribution_algorithm cyclic_redistribution{
@@ -229,6 +328,7 @@ const redistribution_algorithm cyclic_redistribution{
     .rounds = "increments of actions",
     .memory = bytes,
     .run = run_cyclic,
+    .cost = cost,
 };
 
 }  // namespace taquin::detail

@@ -74,14 +74,12 @@ class cyclic_planner {
   struct node {
     int to = -1;
     word weight = 0;
-    std::int64_t room = 0;
+    std::int32_t room = 0;
     int position = -1;  // on the stack
     bool known = false;
   };
 
-  [[nodiscard]] word room_of(int rank) const {
-    return static_cast<word>(std::max<std::int64_t>(nodes_[as_size(rank)].room, 0));
-  }
+  [[nodiscard]] word room_of(int rank) const { return static_cast<word>(std::max(nodes_[as_size(rank)].room, 0)); }
   node& at(int rank) { return nodes_[as_size(rank)]; }
   void push(int rank) {
     at(rank).position = static_cast<int>(stack_.size());
@@ -137,8 +135,8 @@ class cyclic_planner {
       const bool last = i + 1 == stack_.size();
       act(stack_[i], cyclic_action{i == 0 ? -1 : stack_[i - 1], last ? -1 : at(stack_[i]).to, q, c});
     }
-    at(stack_.front()).room += q;
-    at(stack_.back()).room -= q;
+    at(stack_.front()).room += static_cast<std::int32_t>(q);
+    at(stack_.back()).room -= static_cast<std::int32_t>(q);
     pop();
     while (!stack_.empty()) {
       const int r = stack_.back();

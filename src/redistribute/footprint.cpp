@@ -37,6 +37,8 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(m / 64, 16, 2048));
   s.read = std::max<slot>(s.chunk, std::min<std::uint32_t>(s.words, most_read));
   s.requests = s.per_peer = 16;
+  s.edges = buffer_sizes::most_edges;
+  s.actions = buffer_sizes::most_actions;
   return s;
 }
 
@@ -112,12 +114,13 @@ buffer_sizes sizes_for(const redistribution_problem& p, std::size_t parts, slot 
   return bounded(redistribution_sizes(p.block_bytes / parts, p.least_blocks * parts, most_chunk), p.in_flight, p.ranks);
 }
 
-// Messages of one block, so many buffers to receive them, and one to send.
+// Messages of one block, so many buffers to receive them, and one to send; of `cyclic`, messages of one edge or action.
 buffer_sizes few(const redistribution_problem& p, std::size_t parts, slot receive_buffers) noexcept {
   buffer_sizes s = sizes_for(p, parts, 1);
   s.receive_buffers = receive_buffers;
   s.scatter_buffers = receive_buffers / 2;
   s.send_buffers = 1;
+  s.edges = s.actions = 1;
   return s;
 }
 
@@ -168,6 +171,8 @@ buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem
   s.receive_buffers = std::min(s.receive_buffers, c.sizes.receive_buffers);
   s.scatter_buffers = std::min(s.scatter_buffers, c.sizes.scatter_buffers);
   s.send_buffers = std::min(s.send_buffers, c.sizes.send_buffers);
+  s.edges = c.sizes.edges;
+  s.actions = c.sizes.actions;
   return s;
 }
 

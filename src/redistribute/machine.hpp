@@ -15,6 +15,7 @@
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "redistribute/block_map.hpp"
+#include "taquin/cost_model.hpp"
 
 namespace taquin::detail {
 
@@ -30,6 +31,12 @@ struct buffer_sizes {
   std::uint32_t requests = 1;  ///< requests of one rank pending at a time
   std::uint32_t per_peer = 1;  ///< those of them that go to one rank
   bool gated = false;          ///< no rank sends unsolicited blocks before all have posted their receives
+  std::uint32_t edges = 1;     ///< of the transmission graph in one message of `cyclic` to its root
+  std::uint32_t actions = 1;   ///< in one message from it
+
+  /// The shortest messages, of 16 words, hold them, and the root's memory for each rank stays small.
+  static constexpr std::uint32_t most_edges = 3;
+  static constexpr std::uint32_t most_actions = 2;
 
   /// Slots beside the caller's array, the spare one included.
   [[nodiscard]] slot staging_slots() const noexcept { return receive_buffers * chunk + 1; }
@@ -110,6 +117,23 @@ struct machine {
   }
 };
 
+/// A redistribution as a prediction knows it: of an average rank.
+struct redistribution_load {
+  int ranks = 1;
+  double blocks = 0;   ///< that it holds
+  double leaving = 0;  ///< of them for other ranks
+  double free = 0;     ///< free blocks
+  double peers = 0;    ///< ranks that its blocks go to
+  double block_bytes = 0;
+  buffer_sizes buffers;
+
+  /// Each block goes in so many parts.
+  void divide(double parts) noexcept {
+    for (double* each : {&blocks, &leaving, &free}) *each *= parts;
+    block_bytes /= parts;
+  }
+};
+
 struct redistribution_algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line, for the table
@@ -120,6 +144,8 @@ struct redistribution_algorithm {
   /// Moves every block to its rank, or stops with `hand_over` set on all ranks.
   task (*run)(machine&) = nullptr;
   bool hands_over = false;  ///< it may stop before the end
+  /// Predicted time, as a closed formula: of messages, without reading other ranks' memory.
+  seconds (*cost)(const redistribution_load&, const machine_model&) noexcept = nullptr;
 };
 
 #define TAQUIN_REDISTRIBUTION(name) extern const redistribution_algorithm name##_redistribution;

@@ -15,6 +15,7 @@ namespace taquin::detail {
 namespace {
 std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, true); }
 task run_parking(machine& m) { return run_phases(m, true); }
+seconds cost(const redistribution_load& l, const machine_model& m) noexcept { return phases_cost(l, m, true); }
 }  // namespace
 
 const redistribution_algorithm parking_redistribution{
@@ -25,6 +26,7 @@ const redistribution_algorithm parking_redistribution{
     .memory = bytes,
     .run = run_parking,
     .hands_over = true,
+    .cost = cost,
 };
 
 }  // namespace taquin::detail

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/sizes.hpp"
+#include "redistribute/cost.hpp"
 
 namespace taquin::detail {
 
@@ -258,6 +259,21 @@ std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
   const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
   const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;
   return array_list::bytes<phase>(s.ranks) + std::max({moving, answers, block_map::sort_bytes(s.slots(), s.ranks)});
+}
+
+// Each phase fills the free space of each rank. Without any, one block moves in a phase, on one rank. Blocks of several
+// ranks arrive out of order.
+seconds phases_cost(const redistribution_load& l, const machine_model& m, bool park) noexcept {
+  const redistribution_terms t(l, m);
+  if (l.peers <= 0) return t.collective(4);
+  const double moving = std::clamp(l.free, 1.0 / l.ranks, l.leaving);
+  const double phases = std::ceil(l.leaving / moving);
+  const double counts = 0.5 * l.ranks;
+  const seconds agreeing =
+      t.collective(4) + 2 * t.collective(counts) + (park ? t.collective(2 * counts) + 2 * t.collective(counts) : 0);
+  return phases * (agreeing + t.collective(0.5 * moving) + t.transfer(1, std::min(l.peers, moving), moving) +
+                   t.copies(l.blocks)) +
+         (l.peers > 1 ? t.copies(l.blocks) : 0);
 }
 
 task run_phases(machine& m, bool park) {

@@ -11,5 +11,7 @@ namespace taquin::detail {
 task run_phases(machine& m, bool park);
 /// Bytes of their arrays.
 std::size_t phases_bytes(const table_sizes& s, bool park) noexcept;
+/// Their predicted time.
+seconds phases_cost(const redistribution_load& l, const machine_model& m, bool park) noexcept;
 
 }  // namespace taquin::detail

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/sizes.hpp"
+#include "redistribute/cost.hpp"
 
 namespace taquin::detail {
 
@@ -351,6 +352,20 @@ task run_slots(machine& m) {
   }
 }
 
+// As many transfers as buffers are pending at a time; each answers a request. Blocks of one rank for
+// another are packed and unpacked if they are not consecutive.
+seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
+  const redistribution_terms t(l, m);
+  if (l.peers <= 0) return t.targets(0);
+  const double chunk = l.buffers.chunk;
+  const double transfers = std::max(l.peers, std::ceil(l.leaving / chunk));
+  const double pending = l.buffers.receive_buffers;
+  const double windows = std::max(std::ceil(transfers / pending), 1.0);
+  const double each = transfers / windows;
+  return t.targets(l.leaving) + t.control(windows, each, 2 + l.leaving / transfers) +
+         t.transfer(windows, each, l.leaving / windows) + t.copies((l.peers > 1 ? 2 : 1) * l.leaving);
+}
+
 }  // namespace
 
 const redistribution_algorithm slots_redistribution{
@@ -360,6 +375,7 @@ const redistribution_algorithm slots_redistribution{
     .rounds = "no common rounds",
     .memory = slots_bytes,
     .run = run_slots,
+    .cost = cost,
 };
 
 }  // namespace taquin::detail

@@ -2,6 +2,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
 #include "redistribute/simulated_run.hpp"
 
 namespace taquin::detail {
@@ -78,6 +83,44 @@ TEST_P(every_algorithm, finishes_for_every_number_of_ranks_up_to_64) {
   for (int p = 1; p <= 64; p += p < 10 ? 1 : 9)
     for (const int live : {60, 100})
       check(test::random_problem(std::vector<int>(static_cast<std::size_t>(p), 6), live, static_cast<unsigned>(p)), 2);
+}
+
+// Section 2.2 of the paper: the number of actions and edges in a message is a parameter. A rank with n edges then sends
+// ⌈(n + 1)/k⌉ messages of k edges, with the one that says that there are no more; nothing else changes.
+TEST(cyclic, sends_as_many_edges_in_a_message_as_its_parameter_says_and_makes_the_same_schedule) {
+  const auto& cyclic = *find_redistribution("cyclic");
+  for (const int p : {2, 5, 8, 16}) {
+    const block_problem all = test::transpose_problem(p, 20, 16);
+    const auto with = [&](std::uint32_t edges, std::uint32_t actions) {
+      auto r = std::make_unique<simulated_redistribution>(cyclic, all, 7, 2, 0, cyclic, readers::nobody);
+      for (rank_state& s : r->ranks) s.m.sizes.edges = edges, s.m.sizes.actions = actions;
+      r->network.run(r->tasks);
+      return r;
+    };
+    const auto one = with(1, 1);
+    std::uint64_t before = one->network.counts(0).messages;
+    for (const std::uint32_t edges : {1U, 2U, 3U, buffer_sizes::most_edges}) {
+      const auto several = with(edges, std::min(edges, buffer_sizes::most_actions));
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        EXPECT_EQ(several->ranks[r].data, one->ranks[r].data);
+        EXPECT_EQ(several->ranks[r].m.rounds, one->ranks[r].m.rounds);
+        EXPECT_EQ(several->network.counts(r).units_sent, one->network.counts(r).units_sent);
+        std::set<int> to(all[r].ranks.begin(), all[r].ranks.end());
+        to.erase(-1);
+        to.erase(static_cast<int>(r));
+        const auto announced = to.size() + 1;
+        if (r > 0) {
+          EXPECT_EQ(one->network.counts(r).messages - several->network.counts(r).messages,
+                    announced - (announced + edges - 1) / edges)
+              << p << " ranks, " << edges << " edges";
+        }
+      }
+      const std::uint64_t now = several->network.counts(0).messages;
+      EXPECT_LE(now, before) << "of the root";
+      before = now;
+    }
+    EXPECT_TRUE(p == 2 || before < one->network.counts(0).messages) << "of the root";
+  }
 }
 
 RC_GTEST_PROP(redistribution_property, any_map_by_any_algorithm, ()) {
