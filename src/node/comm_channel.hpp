@@ -78,8 +78,8 @@ bool come_in_one_order();
 class channels_of_process {
  public:
   static channels_of_process& get() {
-    // Not destroyed: communicators may be freed after static objects. Not from the heap: a rank without memory could not
-    // report it to the others here.
+    // Not destroyed: communicators may be freed after static objects. Not from the heap: a rank without memory could
+    // not report it to the others here.
     alignas(channels_of_process) static std::array<std::byte, sizeof(channels_of_process)> place;
     static auto* const all = new (place.data()) channels_of_process;
     return *all;

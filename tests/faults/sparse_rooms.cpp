@@ -1,5 +1,5 @@
-// A rank has no memory for the blocks that it receives in a sparse exchange, or lacks memory from then on, once or many
-// times in a row: sparse exchanges that follow, there and on other communicators, are right.
+// A rank has no memory for the blocks that it receives in a sparse exchange, or lacks memory from then on, once or in
+// many consecutive calls: sparse exchanges that follow, there and on other communicators, are right.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
