@@ -17,7 +17,7 @@ model_command(calibrate_writes_how_well_models_fit_and_the_machine
   "\"fit\": .*\"median_error\": .*\"poor\": .*\"hardware\": .*\"memory\": [1-9].*\"mpi\": \".*, MPI [1-9].*\"processor\": .*\"sockets\": .*status 0"
   "${run} 2 ${taquin} calibrate -o ${here}/fits.json --most 4K && cat ${here}/fits.json")
 model_command(calibrate_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} calibrate 2>&1")
-model_command(calibrate_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
+model_command(calibrate_tells_of_a_file_that_cannot_be_written "cannot write /nowhere/at/all: No such file.*status 1"
   "${run} 2 ${taquin} calibrate -o /nowhere/at/all 2>&1")
 model_command(calibrate_refuses_an_absurd_size "--most 1T is not within.*status 2" "${taquin} calibrate --most 1T 2>&1")
 model_command(calibrate_without_gnuplot_says_so "needs gnuplot, which is not installed.*status 1"
@@ -90,6 +90,6 @@ model_command(run_says_which_file_it_has_written "[2-9] records written to ${her
 model_command(plan_says_which_file_it_has_written "plan written to ${here}/said_plan.json.*status 0"
   "${taquin} plan -n 2 -a pairwise --json ${here}/said_plan.json 2>&1")
 model_command(tune_of_one_rank_is_refused "needs at least 2 ranks.*status 2" "${taquin} tune -o ${here}/one.json 2>&1")
-model_command(tune_tells_of_a_file_that_cannot_be_written "cannot write '/nowhere/at/all'.*status 1"
+model_command(tune_tells_of_a_file_that_cannot_be_written "cannot write /nowhere/at/all: No such file.*status 1"
   "${run} 2 ${taquin} tune -o /nowhere/at/all 2>&1")
 model_command(tune_refuses_an_unknown_workload "unknown workload.*status 2" "${taquin} tune -o x -w magic 2>&1")
