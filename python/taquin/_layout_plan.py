@@ -17,7 +17,20 @@ from ._rows import Array
 
 class LayoutPlan(Plan):
     """A prepared redistribution of an array; :func:`plan_layout` makes it. It is started, waited for and freed as a
-    :class:`Plan` is."""
+    :class:`Plan` is.
+
+    >>> import numpy, taquin
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> cyclic = taquin.Layout([taquin.Dimension.cyclic(8, comm.size)])
+    >>> even = taquin.Layout([taquin.Dimension.even(8, comm.size)])
+    >>> block = numpy.arange(8)[comm.rank :: comm.size].copy()
+    >>> with taquin.plan_layout(block, cyclic, even, comm, out=numpy.empty(even.local_shape(comm.rank), int)) as move:
+    ...     move.start()
+    ...     move.wait()
+    ...     bool((numpy.diff(move.result) == 1).all())
+    True
+    """
 
     def __init__(self, move: Move, sides: tuple[Any, Any], comm: MPI.Comm) -> None:
         self._plan: Any = None
