@@ -115,7 +115,8 @@ std::string words_of(const detail::topology& t) {
 
 std::string words_of(const detail::topology& t, int cores) {
   if (cores == 0) return words_of(t) + ", a core for each rank";
-  return fmt::format("{}, {} {} each", words_of(t), cores, cores == 1 ? "core" : "cores");
+  return fmt::format("{}, {} {}{}", words_of(t), cores, cores == 1 ? "core" : "cores",
+                     t.nodes().groups() == 1 ? "" : " each");
 }
 
 detail::profile profile_of_model(const std::string& file) {

@@ -33,7 +33,7 @@ void add_node_flags(CLI::App& app, node_flags& into, const std::string& otherwis
 
 /// "one node", "4 nodes of 16 ranks" or "4 nodes of 1, 4, 2 and 8 ranks".
 std::string words_of(const detail::topology& nodes);
-/// The same with ", 2 cores each"; 0: ", a core for each rank".
+/// The same with ", 2 cores", of several nodes ", 2 cores each"; 0: ", a core for each rank".
 std::string words_of(const detail::topology& nodes, int cores);
 
 /// The profile of --model; without one the built-in model. Throws usage.

@@ -83,7 +83,7 @@ TEST_F(explain_traffic, calls_that_were_not_blocking_are_plans) {
 TEST_F(explain_traffic, names_the_machine_and_has_a_line_for_each_kind_of_call) {
   const auto r = taquin(0, "explain --cores 3 --traffic " + path);
   ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(r.out.find(path + ", 6 ranks on one node, 3 cores each\n"), 0U) << r.out;
+  EXPECT_EQ(r.out.find(path + ", 6 ranks on one node, 3 cores\n"), 0U) << r.out;
   EXPECT_EQ(occurrences(r.out, "\n"), 2 + 4) << r.out;
   EXPECT_EQ(occurrences(r.out, " plan "), 2) << r.out;
   EXPECT_TRUE(r.out.find("      11 alltoall   blocking      6        8 B       48 B") != std::string::npos) << r.out;

@@ -77,7 +77,7 @@ TEST(nodes, plan_simulate_and_explain_take_the_same_machine_and_name_it_first) {
              {{"--nodes 4x16 --cores 8", "64 ranks on 4 nodes of 16 ranks, 8 cores each"},
               {"--nodes 1,4,2,8 --cores 1", "15 ranks on 4 nodes of 1, 4, 2 and 8 ranks, 1 core each"},
               {"-n 8 --per-node 4 --cores 2", "8 ranks on 2 nodes of 4 ranks, 2 cores each"},
-              {"-n 64 --per-node 64 --cores 64", "64 ranks on one node, 64 cores each"}}}) {
+              {"-n 64 --per-node 64 --cores 64", "64 ranks on one node, 64 cores"}}}) {
       const std::string what = machine + model + " -b 64K";
       const auto first = [](const result& r) { return r.out.substr(0, r.out.find('\n')); };
       const auto explained = taquin(0, "explain --persistent " + what);
