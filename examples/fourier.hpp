@@ -1,5 +1,5 @@
-// A 3-D Fourier transform on any process grid, in place: serial FFTW for the lines of one axis at a time, taquin for the
-// redistributions between them. The array needs no second one: scratch memory is what `memory` allows.
+// A 3-D Fourier transform on any process grid, in place: serial FFTW for the lines of one axis at a time, taquin for
+// the redistributions between them. There is no second array: scratch memory is what `memory` allows.
 #pragma once
 
 #include <fftw3.h>
@@ -15,8 +15,9 @@
 
 #include "taquin/taquin.hpp"
 
-/// The array has `extents` elements, the last index changes fastest, and lies on a grid of rows × columns ranks: pencils;
-/// with one column, slabs. Axis 0 is cut over the rows, axis 1 over the columns, as 2DECOMP&FFT and mpi4py-fft do.
+/// The array has `extents` elements, the last index changes fastest, and lies on a grid of rows × columns ranks:
+/// pencils; with one column, slabs. Axis 0 is cut over the rows, axis 1 over the columns, as by 2DECOMP&FFT and
+/// mpi4py-fft.
 class fourier_3d {
  public:
   using number = std::complex<double>;

@@ -21,6 +21,7 @@
 #include "mpi/collectives.hpp"
 #include "mpi/failure.hpp"
 #include "mpi/request_set.hpp"
+#include "mpi/retired.hpp"
 #include "mpi/watch.hpp"
 #include "taquin/error.hpp"
 
@@ -88,6 +89,7 @@ MPI_Comm same_ranks(MPI_Comm user) {
 MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
   communicator::free_retired();
+  free_retired_at_end();
   std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !watch::on()};
   allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
   if (good[0] == 0) refuse_without_memory();

@@ -1,9 +1,13 @@
 // The end of private communicators. MPI libraries give the context of a freed communicator to the next one. A message
 // that is still on its way would reach that one: Open MPI 4.1 crashes if the sender is no rank of it.
+#include "mpi/retired.hpp"
+
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 
 #include "mpi/communicator.hpp"
@@ -13,6 +17,7 @@ namespace taquin::mpi {
 namespace {
 
 std::atomic<int> retired_now{0};
+std::atomic<bool> ends{false};  // MPI_Finalize was entered
 
 }  // namespace
 
@@ -54,7 +59,7 @@ int communicator::free() noexcept {
 // Ranks that abort never enter this barrier.
 int communicator::retire() noexcept {
   free_retired();
-  if (size_ == 1) return free();
+  if (size_ == 1 || ends) return free();  // at the end no communicator is made that could get the context
   int over = 0;
   if (PMPI_Ibarrier(comm_, &retires_) != MPI_SUCCESS || PMPI_Test(&retires_, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
     keep_for_ever();
@@ -82,6 +87,29 @@ void communicator::free_retired() noexcept {
     else
       c->keep_for_ever();
   }
+}
+
+// A barrier that is pending when MPI ends would be an error of the program's. All ranks have freed their communicators
+// by then; a rank that has aborted a call never enters its barrier, and is not waited for long.
+void free_retired_at_end() {
+  static const bool once = [] {
+    int key = MPI_KEYVAL_INVALID;
+    const auto at_end = [](MPI_Comm, int, void*, void*) -> int {
+      ends = true;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+      while (retired_now > 0 && std::chrono::steady_clock::now() < until) {
+        communicator::free_retired();
+        sched_yield();
+      }
+      return MPI_SUCCESS;
+    };
+    // MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &key, nullptr) != MPI_SUCCESS) return false;
+    const bool set = PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS;
+    PMPI_Comm_free_keyval(&key);
+    return set;
+  }();
+  static_cast<void>(once);
 }
 
 int communicator::retired() noexcept { return retired_now.load(std::memory_order_relaxed); }
