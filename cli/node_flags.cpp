@@ -107,6 +107,7 @@ std::string words_of(const detail::topology& t) {
   if (n.largest() == n.smallest())
     return fmt::format("{} nodes of {} {}", n.groups(), n.largest(), n.largest() == 1 ? "rank" : "ranks");
   std::vector<int> sizes;
+  sizes.reserve(detail::as_size(n.groups()));
   for (int g = 0; g < n.groups(); ++g) sizes.push_back(n.size(g));
   const int last = sizes.back();
   sizes.pop_back();

@@ -9,8 +9,8 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,7 +149,7 @@ void print_sites(const std::vector<merged>& sites, double run, double total) {
   if (sites.empty()) return;
   const std::vector<place_row> rows = rows_of(sites);
   say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>7}  call site", "calls", "sent", "time", "waiting", "of run"));
-  for (const place_row& r : rows | std::views::take(most))
+  for (const place_row& r : std::span(rows).first(std::min(most, rows.size())))
     say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", r.calls, show_size(r.bytes),
                     show_seconds(r.seconds), show_seconds(r.waiting), run > 0 ? percent * r.seconds / run : 0.0, r.text,
                     r.communicators > 1 ? fmt::format(", {} communicators", r.communicators) : ""));

@@ -70,8 +70,8 @@ struct migration::state {
   void let_caller_work() { callers_work.emplace(running.comm()->calls()); }
   void sort(std::span<void* const> data);
   void run(std::span<void* const> data);
-  void exchange_items(void* data, const column& c);
-  void keep_map(const column& c, bool begun) noexcept;
+  void exchange_items(void* data, const migrated_column& c);
+  void keep_map(const migrated_column& c, bool begun) noexcept;
 
   [[nodiscard]] std::size_t ranks() const noexcept { return as_size(running.comm()->size()); }
   // Four numbers per rank; the sort and the exchange use the rest, one after the other.
@@ -81,14 +81,14 @@ struct migration::state {
   }
   // With the heap's rounding.
   [[nodiscard]] std::size_t state_bytes() const noexcept {
-    return sizeof(state) + columns.size() * sizeof(column) + 64;
+    return sizeof(state) + columns.size() * sizeof(migrated_column) + 64;
   }
   [[nodiscard]] std::size_t fixed_bytes() const noexcept { return state_bytes() + 4 * ranks() * sizeof(count_t); }
   [[nodiscard]] std::size_t buffer_bytes() const noexcept { return std::min(widest(), most_buffer); }
   [[nodiscard]] std::size_t exchange_bytes() const noexcept {
     detail::shape s;
     s.max_peers = static_cast<int>(ranks());
-    for (const column& c : columns)
+    for (const migrated_column& c : columns)
       if (!c.item.contiguous()) s.unit_span = std::max(s.unit_span, static_cast<std::uint64_t>(c.item.extent));
     return in_place_operation::least(s) + std::min(items * widest(), least_chunk);
   }
@@ -99,7 +99,7 @@ struct migration::state {
   }
   [[nodiscard]] std::size_t widest() const noexcept {
     std::size_t most = 0;
-    for (const column& c : columns) most = std::max(most, c.stride);
+    for (const migrated_column& c : columns) most = std::max(most, c.stride);
     return most;
   }
 
@@ -110,7 +110,7 @@ struct migration::state {
   bool keeps;
   redistribute_options options;
   memory_budget budget;
-  std::vector<column> columns;
+  std::vector<migrated_column> columns;
   std::optional<std::pmr::vector<int>> destinations;  // then the place of each item among those sorted
   std::optional<raw_buffer> buffer;
   // Per rank: items for it, where they begin, items from it, where they go.
@@ -170,7 +170,7 @@ void migration::state::begin(const arguments& x, const redistribute_options&, bo
     std::size_t needed = 0;
     p.invalid = lacks_memory ? out_of_memory() : check(x);
     if (!p.invalid) try {
-        for (const migrated_array& a : x.arrays) columns.push_back(column_of(a));
+        for (const migrated_array& a : x.arrays) columns.push_back(migrated_column_of(a));
         needed = this->needed();
         if (needed <= options.memory) take_arrays();
       } catch (const std::bad_alloc&) {
@@ -239,7 +239,7 @@ void migration::state::describe() {
   std::uint64_t span = 0;
   fingerprint sizes;
   sizes.add(known_elements::fingerprint());
-  for (const column& c : columns) {
+  for (const migrated_column& c : columns) {
     sizes.add(c.bytes);
     widest = std::max<std::uint64_t>(widest, c.bytes);
     if (!c.item.contiguous()) span = std::max(span, static_cast<std::uint64_t>(c.item.extent));
@@ -319,7 +319,7 @@ void migration::state::run(std::span<void* const> data) {
 }
 
 // The whole items: of the exchange, or of the data before it.
-void migration::state::keep_map(const column& c, bool begun) noexcept {
+void migration::state::keep_map(const migrated_column& c, bool begun) noexcept {
   try {
     const auto unit = shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);
     failure::block_map map{.known = true, .unit_bytes = static_cast<count_t>(c.bytes)};
@@ -336,7 +336,7 @@ void migration::state::keep_map(const column& c, bool begun) noexcept {
   }
 }
 
-void migration::state::exchange_items(void* data, const column& c) {
+void migration::state::exchange_items(void* data, const migrated_column& c) {
   const auto scale = [&](count_t by, count_t down) {
     if (c.length == 1) return;
     for (auto* list : {&out, &out_at, &in, &in_at})

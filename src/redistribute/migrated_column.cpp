@@ -23,7 +23,7 @@ std::optional<invalid_argument> check_item(const migrated_array& a) {
   return std::nullopt;
 }
 
-column column_of(const migrated_array& a) {
+migrated_column migrated_column_of(const migrated_array& a) {
   const element e = element::of(a.type);
   const auto bytes = as_size(a.length * e.size);
   if (e.contiguous()) return {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes};

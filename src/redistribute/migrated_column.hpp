@@ -16,7 +16,7 @@ namespace taquin::detail {
 inline constexpr std::size_t most_items = std::numeric_limits<std::int32_t>::max() - 1;
 
 /// An array of the migration.
-struct column {
+struct migrated_column {
   element item;  ///< of which an item has `length`; all of it if there are no gaps
   count_t length = 1;
   std::size_t bytes = 0;   ///< of an item, data alone
@@ -26,6 +26,6 @@ struct column {
 /// The reason why the items of an array cannot migrate, if any.
 std::optional<invalid_argument> check_item(const migrated_array& a);
 
-column column_of(const migrated_array& a);
+migrated_column migrated_column_of(const migrated_array& a);
 
 }  // namespace taquin::detail
