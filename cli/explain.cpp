@@ -51,8 +51,7 @@ struct arguments {
   bool measured = false;
   std::string json;
   std::uint64_t seed = 1;
-  count_t blocks = 64;
-  count_t free = 0;
+  redistribution_flags of_blocks;
 };
 
 placement place(const arguments& a, int ranks, int world) {
@@ -227,8 +226,8 @@ int work_redistribution(const arguments& a, int rank, int world) {
   detail::share_cores(profile.model, on.nodes.nodes().largest(), on.cores);
   const redistribution_offline given{.workload = a.workload == "uniform" ? "shift" : a.workload,
                                      .bytes = parse_size(a.bytes),
-                                     .blocks = a.blocks,
-                                     .free = a.free,
+                                     .blocks = a.of_blocks.blocks,
+                                     .free = a.of_blocks.free,
                                      .memory = memory_choice::parse(a.memory).limit(parse_size(a.bytes)),
                                      .seed = a.seed};
   const auto all = predict_redistribution(given, ranks, on.nodes, profile.model);
@@ -329,13 +328,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_flag("--measure", a->measured, "run all that serve, and show their times beside the predictions");
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  auto* blocks =
-      app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array, of -b bytes together")
-          ->capture_default_str()
-          ->check(at_least_one());
-  auto* free = app.add_option("--free", a->free, "a redistribution: free ones among them")
-                   ->capture_default_str()
-                   ->check(CLI::NonNegativeNumber);
+  a->of_blocks.add_to(app);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
 Examples:
@@ -345,9 +338,8 @@ Examples:
   taquin explain -n 64 --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K
   taquin explain -n 16 --collective redistribution -w transpose --blocks 64 -b 1M -m 64K
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
-  return [a, blocks, free] {
-    if (blocks->count() + free->count() > 0 && a->collective != "redistribution")
-      throw usage("--blocks and --free are of redistributions");
+  return [a] {
+    if (a->collective != "redistribution") a->of_blocks.refuse();
     return start(*a);
   };
 }

@@ -6,6 +6,7 @@
 
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
+#include "cli/misspelt.hpp"
 #include "harness/block_maps.hpp"
 #include "harness/names.hpp"
 #include "redistribute/cost.hpp"
@@ -47,6 +48,20 @@ detail::whole_map map_of(const redistribution_offline& a, int ranks) {
 }
 
 }  // namespace
+
+void redistribution_flags::add_to(CLI::App& app) {
+  options = {app.add_option("--blocks", blocks, "a redistribution: blocks of a rank's array, of -b bytes together")
+                 ->capture_default_str()
+                 ->check(at_least_one()),
+             app.add_option("--free", free, "a redistribution: free ones among them")
+                 ->capture_default_str()
+                 ->check(CLI::NonNegativeNumber)};
+}
+
+void redistribution_flags::refuse() const {
+  if (std::ranges::any_of(options, [](const CLI::Option* o) { return o->count() > 0; }))
+    throw usage("--blocks and --free are of redistributions");
+}
 
 bool asks_for_redistribution(const std::vector<std::string>& algorithms, const std::string& collective) {
   return collective == "redistribution" || std::ranges::any_of(algorithms, [](const std::string& name) {

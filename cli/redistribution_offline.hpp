@@ -1,6 +1,8 @@
 // Predictions for redistributions, without MPI ranks.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +15,17 @@
 #include "topology/topology.hpp"
 
 namespace taquin::cli {
+
+/// --blocks and --free of commands that predict redistributions among other operations.
+struct redistribution_flags {
+  count_t blocks = 64;
+  count_t free = 0;
+  std::array<const CLI::Option*, 2> options{};
+
+  void add_to(CLI::App& app);
+  /// Throws usage where one of them is given.
+  void refuse() const;
+};
 
 struct redistribution_offline {
   std::vector<std::string> algorithms{"all"};

@@ -45,8 +45,7 @@ struct arguments {
   std::string drawing;
   std::string json;
   std::uint64_t seed = 1;
-  count_t blocks = 64;
-  count_t free = 0;
+  redistribution_flags of_blocks;
 };
 
 constexpr count_t most_ranks = 1 << 20;
@@ -222,8 +221,8 @@ int work_redistribution(const arguments& a) {
     for (const auto& p : predict_redistribution({.algorithms = a.algorithms,
                          .workload = a.workload == "uniform" ? "shift" : a.workload,
                          .bytes = bytes,
-                         .blocks = a.blocks,
-                         .free = a.free,
+                         .blocks = a.of_blocks.blocks,
+                         .free = a.of_blocks.free,
                          .seed = a.seed},
                                                 ranks, nodes, m))
       all.push_back(
@@ -305,13 +304,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--plot", a->drawing, "draw time against ranks (needs gnuplot)")->type_name("FILE.svg");
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  auto* blocks =
-      app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array, of -b bytes together")
-          ->capture_default_str()
-          ->check(at_least_one());
-  auto* free = app.add_option("--free", a->free, "a redistribution: free ones among them")
-                   ->capture_default_str()
-                   ->check(CLI::NonNegativeNumber);
+  a->of_blocks.add_to(app);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
@@ -328,9 +321,8 @@ Examples:
   taquin simulate -n 2..16 -a parking,cyclic -w transpose --blocks 64 --free 12 -b 1M
   taquin simulate -n 2..1K --collective pattern -a ring,allreduce -b 1K --by hockney
   taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
-  return [a, blocks, free] {
-    if (blocks->count() + free->count() > 0 && !asks_for_redistribution(a->algorithms, a->collective))
-      throw usage("--blocks and --free are of redistributions");
+  return [a] {
+    if (!asks_for_redistribution(a->algorithms, a->collective)) a->of_blocks.refuse();
     return work(*a);
   };
 }

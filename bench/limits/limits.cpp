@@ -43,7 +43,7 @@ constexpr std::size_t line = 64;
 // Memory of each rank that the others of its node see.
 class shared_memory {
  public:
-  shared_memory(MPI_Comm node, std::size_t bytes) : ranks_(node) {
+  shared_memory(MPI_Comm node, std::size_t bytes) {
     void* mine = nullptr;
     TAQUIN_MPI(MPI_Win_allocate_shared(static_cast<MPI_Aint>(line + bytes), 1, MPI_INFO_NULL, node, &mine, &window_));
     std::memset(mine, 0, line + bytes);
@@ -65,7 +65,6 @@ class shared_memory {
   }
 
  private:
-  MPI_Comm ranks_;
   MPI_Win window_ = MPI_WIN_NULL;
 };
 

@@ -156,7 +156,7 @@ def alltoall(
 ) -> None:
     """Sends one block to every rank and receives one from every rank, all of equal size, as ``comm.Alltoall``.
 
-    As in MPI, ranks may name other datatypes than their peers: what is sent is not converted, and the sizes of blocks
+    As in MPI, ranks may name other datatypes than their peers: bytes are not converted, and the sizes of blocks
     are compared, not their dtypes. The two buffers of a rank have one dtype, unless the call names their datatypes.
 
     :param sendbuf: a buffer that divides into one block per rank, in rank order; ``[buffer, type]`` or ``[buffer,

@@ -182,10 +182,6 @@ class blocking_state {
   detail::plan_state* state_ = nullptr;
 };
 
-}  // namespace
-
-namespace {
-
 // Runs a call that the step has left. False: the step can do it, now that the profile is read and refused.
 bool run_as_plan(const exchange& x, const options& o, bool fits_step) {
   const blocking_state state(x, o);

@@ -319,6 +319,7 @@ seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
   return t.targets(l.leaving) + t.control(1, at_root, 5) + t.control(2 * edges, 1, 5) +
          t.transfer(turns * std::ceil(quantity / increment), 1, increment) + t.copies((turns / 2 + 1) * l.blocks / 2);
 }
+
 }  // namespace
 
 const redistribution_algorithm cyclic_redistribution{
