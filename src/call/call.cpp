@@ -41,7 +41,7 @@ void call::meet(MPI_Comm user, bool counted) {
                   if (node_ != nullptr) mpi::check_may_call(*node_->calls());  // the pending one may be in its memory
                   if (first && node_ != nullptr) {
                     if (clock) clock->meet(node_->calls(), places_of(user), node_->calls()->calls + 1);
-                    // Some ranks may have entered the step with their blocks.
+                    // Some ranks may have entered the step with their blocks, also where no private communicator is.
                     meet_on_node(*node_);
                   }
                   if (first) {

@@ -344,19 +344,29 @@ void present::look_for_leavers() {
   if (++looks % every == 0) current_->look_for_leavers();
 }
 
+namespace {
+
+// The error of all ranks, in the first call on a communicator and later.
+[[noreturn]] void refuse_without_private() {
+  throw on_all_ranks(usage_error(
+      fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
+                  "none left",
+                  private_communicators.load(), communicator::limit()),
+      MPI_ERR_UNSUPPORTED_OPERATION));
+}
+
+}  // namespace
+
 communicator* communicator::known(MPI_Comm user) {
   communicator* const state = states().find(user);
-  if (state != nullptr && state->comm_ == MPI_COMM_NULL)
-    throw on_all_ranks(usage_error(
-        fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
-                    "none left",
-                    private_communicators.load(), limit()),
-        MPI_ERR_UNSUPPORTED_OPERATION));
-  return state;
+  return state != nullptr && state->comm_ != MPI_COMM_NULL ? state : nullptr;
 }
 
 communicator& communicator::of(MPI_Comm user) {
-  if (communicator* state = known(user)) return *state;
+  if (communicator* const before = states().find(user); before != nullptr) {
+    if (before->comm_ == MPI_COMM_NULL) refuse_without_private();
+    return *before;
+  }
   lease state;
   try {
     state = adopt(MPI_COMM_NULL);
@@ -377,7 +387,8 @@ communicator& communicator::of(MPI_Comm user) {
   states().set(user, state.get());
   fresh.has_user_.store(true, std::memory_order_relaxed);
   static_cast<void>(state.release());  // the communicator's now
-  return *known(user);
+  if (fresh.comm_ == MPI_COMM_NULL) refuse_without_private();
+  return fresh;
 }
 
 bool is_inter(MPI_Comm comm) {

@@ -32,7 +32,7 @@ struct reason_to_leave {
 /// group.
 class communicator final : public detail::outliving {
  public:
-  /// The state that `of` has made before, or null. Local. Throws usage_error where `of` has.
+  /// The state that `of` has made before; null where it has thrown, too. Local.
   static communicator* known(MPI_Comm user);
   /// The state of an intracommunicator. The first call for a communicator is collective: it makes the private
   /// communicator. MPI libraries have few communicators, and the program needs some. If taquin has `limit()` already,

@@ -126,6 +126,11 @@ verdict attempt(hostile_call& c, const hostile_recipe& r, const world& w) {
 
 bool is_error(const verdict& v) { return v.how != ending::right && v.how != ending::away; }
 
+// Where taquin has no private communicator left, all ranks have this error, and only the step on a node serves.
+bool has_no_communicator(const verdict& v) {
+  return v.how == ending::refused && v.mpi_class == MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
 bool short_way(const hostile_recipe& r, const world& w) {
   return r.is_exchange() && !r.in_steps() && !w.several_nodes &&
          (r.algorithm == "auto" || r.algorithm == "shared_memory");
@@ -220,6 +225,7 @@ std::string afterwards(const hostile_recipe& r, MPI_Comm comm, const world& w, b
     const auto all = gather(mine, w);
     if (!bad.empty()) return "afterwards: " + bad;
     const auto errors = std::ranges::count_if(all, is_error);
+    if (std::ranges::all_of(all, has_no_communicator)) continue;
     if (whole && errors > 0) return "the communicator does not serve afterwards:" + text_of(all);
     if (r.harm == offence::absent && errors == 0) return "the communicator serves though a rank was missing";
   }
@@ -277,7 +283,7 @@ result run_once(const hostile_recipe& r, const world& w) {
     w.doing("calls before");
     for (const bool planned : {false, true, false}) {
       const verdict v = plain_call(comm, w, planned, true, bad);
-      if (is_error(v)) bad = fmt::format("before: {}", v.text.data());
+      if (is_error(v) && !has_no_communicator(v)) bad = fmt::format("before: {}", v.text.data());
     }
   }
   MPI_Barrier(w.base);  // a rank that leaves takes those along that are still in a call before
@@ -435,7 +441,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", s.seconds, "for how long");
   app.add_option("--simplify", s.simplified, "simplifications of every problem, by number");
   app.add_option("--call", s.calls, "only problems with this call, as \"sparse exchange\"");
-  app.add_option("--harm", s.harms, "only problems with this harm, as \"memory\"");
+  app.add_option("--harm", s.harms, "only problems with these harms, as \"memory,sizes\"")->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -102,6 +102,57 @@ TEST(communicators, beyond_the_limit_are_refused_on_all_ranks) {
   EXPECT_TRUE(served(comms.back().get()));
 }
 
+// Ranks of one node exchange in its memory without a private communicator. A rank that cannot, alone, has an error, and
+// so have the others, which wait in the step.
+TEST(communicators, without_a_private_one_an_error_of_one_rank_is_all_ranks_error) {
+  struct odd {
+    const char* what;
+    std::function<void(ints&, MPI_Comm)> call;
+  };
+  const std::array odds{
+      odd{"an invalid argument",
+          [](ints& d, MPI_Comm c) {
+            run(exchange::alltoall(d.sent.data(), -1, MPI_INT, d.received.data(), 1, MPI_INT, c), {});
+          }},
+      odd{"a timeout",
+          [](ints& d, MPI_Comm c) { run(d.given(c), {.on_timeout = after_timeout::fail, .timeout = 60}); }},
+      odd{"a named algorithm", [](ints& d, MPI_Comm c) { run(d.given(c), opts); }},
+      odd{"a plan", [](ints& d, MPI_Comm c) { plan(d.given(c), {}).run(); }},
+  };
+  std::deque<scoped_comm> comms;
+  ints data(7);
+  for (int i = 0; i < most_communicators; ++i) {
+    comms.emplace_back(duplicate(MPI_COMM_WORLD));
+    try {
+      run(data.given(comms.back().get()), opts);
+    } catch (const usage_error&) {
+    }
+  }
+  for (const odd& o : odds)
+    for (int at_rank = 0; at_rank < size_of(MPI_COMM_WORLD); ++at_rank)
+      for (int calls_before = 0; calls_before < 3; ++calls_before) {
+        const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+        const auto refused = [&](bool odd_one) {
+          try {
+            if (odd_one)
+              o.call(data, comm.get());
+            else
+              run(data.given(comm.get()), {});
+          } catch (const usage_error& e) {
+            EXPECT_EQ(e.mpi_class(), MPI_ERR_UNSUPPORTED_OPERATION) << o.what << ": " << e.what();
+            return true;
+          }
+          return false;
+        };
+        if (calls_before > 0) {
+          EXPECT_THROW(run(data.given(comm.get()), opts), usage_error);
+        }
+        for (int i = 1; i < calls_before; ++i) refused(false);
+        EXPECT_TRUE(refused(rank_in(comm.get()) == at_rank)) << o.what;
+        if (!refused(false)) data.expect(7);
+      }
+}
+
 int copies = 0;
 int copy(MPI_Comm, int, void*, void* value, void* to, int* flag) {
   ++copies;
