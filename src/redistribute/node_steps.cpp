@@ -215,7 +215,7 @@ bool node_steps::learn() {
   return true;
 }
 
-// Reads blocks straight into their places if these are free, otherwise into staging.
+// Reads blocks into staging. Places of dead blocks would do, but if another rank has an error no rank may write.
 bool node_steps::read(int source, const node_line& line) {
   owner from;
   std::memcpy(&from, c_.room(source), sizeof from);
@@ -225,12 +225,9 @@ bool node_steps::read(int source, const node_line& line) {
   part_list parts(c_.process(source));
   const std::size_t n = s_.block_bytes;
   for (std::uint64_t i = 0; i < line.size(); ++i) {
-    slot to = list[i].index;
-    if (!map_.free(to)) {
-      if (staged_.size() == s_.staging) return false;
-      to = map_.blocks() + static_cast<slot>(staged_.size());
-      staged_.push_back(list[i].index);
-    }
+    if (staged_.size() == s_.staging) return false;
+    const slot to = map_.blocks() + static_cast<slot>(staged_.size());
+    staged_.push_back(list[i].index);
     const std::size_t offset = list[i].at * n;
     if (seen != nullptr)
       copy_bytes(units_.at(to), seen + offset, n);
