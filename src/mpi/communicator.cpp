@@ -388,7 +388,7 @@ communicator& communicator::of(MPI_Comm user) {
   fresh.has_user_.store(true, std::memory_order_relaxed);
   static_cast<void>(state.release());  // the communicator's now
   if (fresh.comm_ == MPI_COMM_NULL) refuse_without_private();
-  return fresh;
+  return *states().find(user);
 }
 
 bool is_inter(MPI_Comm comm) {
