@@ -387,8 +387,7 @@ communicator& communicator::of(MPI_Comm user) {
   states().set(user, state.get());
   fresh.has_user_.store(true, std::memory_order_relaxed);
   static_cast<void>(state.release());  // the communicator's now
-  if (fresh.comm_ == MPI_COMM_NULL) refuse_without_private();
-  return *states().find(user);
+  return of(user);
 }
 
 bool is_inter(MPI_Comm comm) {

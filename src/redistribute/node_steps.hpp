@@ -2,9 +2,9 @@
 //
 // In the first step each rank's line for another has the number of blocks, and a list in the rank's room their places.
 // A receiver checks the places. Blocks that do not fit into their owner's room are read from the owner's array, into
-// staging or into places that are free. In the second step the other blocks are in their owners' rooms, and all ranks
-// publish whether they have the blocks that they need. Blocks are overwritten only if all have them. Otherwise nothing
-// has changed, and the ranks take the general path, which finds the reason.
+// staging. In the second step the other blocks are in their owners' rooms, and all ranks publish whether they have the
+// blocks that they need. The array is written only if all have them. Otherwise nothing has changed, and the ranks take
+// the general path, which finds the reason.
 #pragma once
 
 #include <cstddef>
