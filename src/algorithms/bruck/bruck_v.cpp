@@ -5,9 +5,9 @@
 // Rounds:  ⌈log_r p⌉, of up to r − 1 messages each way; one more with direct messages where blocks are large.
 // Bytes:   each small block once for every digit of its distance that is not zero, and 2 bytes with it; in a plan that
 //          is reused without these bytes, because sizes travel when it is made.
-// Memory:  when blocking, for all that may pass through a rank: p⌈log_r p⌉ times the threshold of some 100 bytes; in a
-//          reused plan for the data that do. Large blocks are not staged. memory() states the most, from p, the
-//          threshold and the largest block.
+// Memory:  when blocking, for all that may pass through a rank: p⌈log_r p⌉ times the largest block that takes the log
+//          rounds; in a reused plan for the data that do. Large blocks are not staged. memory() states the most, from p
+//          and the largest block.
 // Limits:  separate buffers.
 // Wins:    small blocks, equal or not, among many ranks.
 #include <algorithm>
@@ -34,17 +34,15 @@ namespace {
 
 using namespace bruck;
 
-// A message of a blocking call stays below the size from which MPI libraries use
-// rendezvous (4 KB within a node). Copied twice, a block of more than 256 bytes costs as much as a message of its own.
-constexpr count_t message_bytes = 3584;
-constexpr count_t least_threshold = 16;
-constexpr count_t most_blocking = 256;
+// A round of a blocking call costs more than the messages that it saves among so few ranks.
+constexpr int direct_ranks = 4;
 
-route blocking_route(int ranks, const options& o) noexcept {
-  const int radix = o.bruck.radix ? radix_of(o, ranks) : agreement_radix(ranks);
-  const auto elements = static_cast<count_t>(std::max<std::size_t>(bruck::count(ranks, radix).message_elements, 1));
-  const count_t room = message_bytes / elements - static_cast<count_t>(sizeof(size_field));
-  return {ranks, radix, std::clamp(room, least_threshold, most_blocking)};
+// Sizes are not known in advance: each block that may arrive has as much space as the largest of any rank.
+route blocking_route(const shape& s, const options& o) noexcept {
+  route r = reused_route(s.ranks, o);
+  if (!o.bruck.radix && s.ranks <= direct_ranks) r.radix = std::max(s.ranks, 2);
+  r.largest = std::min(r.threshold, static_cast<count_t>(s.max_block_bytes));
+  return r;
 }
 
 // One blocking call.
@@ -106,7 +104,7 @@ class bruck_v_body final : public operation {
 };
 
 std::size_t blocking_memory(const shape& s, const options& o) noexcept {
-  const route r = blocking_route(s.ranks, o);
+  const route r = blocking_route(s, o);
   const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
   return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
          log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(true));
@@ -115,7 +113,7 @@ std::size_t blocking_memory(const shape& s, const options& o) noexcept {
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
-    const route r = blocking_route(mine.ranks, *c.opts);
+    const route r = blocking_route(*c.shape, *c.opts);
     return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, &budget);
   }
   const route r = reused_route(mine.ranks, *c.opts);

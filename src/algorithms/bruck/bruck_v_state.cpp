@@ -60,7 +60,7 @@ void unpack_block(const blocks& side, int peer, const std::byte* from, count_t b
 }  // namespace
 
 std::size_t route::capacity(bool with_data, std::size_t size_bytes) const noexcept {
-  return count(ranks, radix).message_elements * (size_bytes + (with_data ? as_size(threshold) : 0));
+  return count(ranks, radix).message_elements * (size_bytes + (with_data ? as_size(largest) : 0));
 }
 
 count_t route::next_weight(count_t weight, int t) const noexcept {
@@ -134,7 +134,7 @@ template class element_sizes<wide_size>;
 // All messages side by side; the last one's room is assumed to be the largest.
 std::size_t bruck_v_state::arriving_bytes(const route& r) noexcept {
   const figures f = count(r.ranks, r.radix);
-  return f.elements * (as_size(r.threshold) + sizeof(size_field)) + r.capacity(true);
+  return f.elements * (as_size(r.largest) + sizeof(size_field)) + r.capacity(true);
 }
 
 bruck_v_state::bruck_v_state(const local_exchange& x, const route& r, std::pmr::memory_resource* memory)

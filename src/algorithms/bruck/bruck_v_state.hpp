@@ -38,6 +38,7 @@ struct route {
   int ranks = 1;
   int radix = 2;
   count_t threshold = 0;  ///< largest block in bytes that takes the log rounds
+  count_t largest = 0;    ///< the largest of any rank that does, where its size travels with it
   /// Most bytes of a message: its sizes, and its data when `with_data` is set.
   [[nodiscard]] std::size_t capacity(bool with_data, std::size_t size_bytes = sizeof(size_field)) const noexcept;
   /// The weight of the round that follows the one of weight `weight` for element t; 0 when it has arrived.

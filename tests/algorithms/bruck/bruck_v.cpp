@@ -25,7 +25,7 @@ class irregular : public testing::TestWithParam<const detail::algorithm*> {
   }
   void TearDown() override { MPI_Type_free(&holey_); }
 
-  // Elements from one rank to another: none, few, or more than any threshold.
+  // Elements from one rank to another: none, few, or more than go in log rounds.
   static int elements(int from, int to) {
     const int code = (from * 5 + to * 3) % 7;
     return code == 6 ? 700 : code == 5 ? 0 : code;
@@ -157,6 +157,36 @@ TEST_P(irregular, a_plan_with_sizes_that_differ_is_refused_on_every_rank) {
 
 INSTANTIATE_TEST_SUITE_P(bruck_v, irregular, testing::Values(&detail::bruck_v));
 INSTANTIATE_TEST_SUITE_P(zero_copy_bruck_v, irregular, testing::Values(&detail::zero_copy_bruck_v));
+
+// Blocks of up to 1 KiB travel in log rounds in blocking calls as in plans, without direct messages beside the rounds.
+TEST(bruck_v, sends_blocks_of_a_kilobyte_in_log_rounds_in_blocking_calls_too) {
+  int rank = 0;
+  int p = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  const auto bytes = [](int from, int to) { return 257 + (371 * from + 113 * to) % 768; };
+  std::vector<int> out, in, at;
+  for (int j = 0; j < p; ++j) at.push_back(j * 1024), out.push_back(bytes(rank, j)), in.push_back(bytes(j, rank));
+  const std::vector<char> sent(static_cast<std::size_t>(p) * 1024, static_cast<char>(rank + 1));
+  const auto messages = [&](bool reuse) {
+    std::vector<char> received(sent.size());
+    const auto x =
+        exchange::alltoallv(sent.data(), count_view(out.data()), count_view(at.data()), MPI_CHAR, received.data(),
+                            count_view(in.data()), count_view(at.data()), MPI_CHAR, MPI_COMM_WORLD);
+    statistics done;
+    const options o{.algorithm = "bruck_v", .bruck = {.radix = 2}, .stats = &done};
+    if (reuse) {
+      plan(x, o).run();
+    } else {
+      run(x, o);
+    }
+    for (int j = 0; j < p; ++j)
+      for (int i = 0; i < 1024; ++i)
+        EXPECT_EQ(received[static_cast<std::size_t>(j * 1024 + i)], i < bytes(j, rank) ? j + 1 : 0);
+    return done.messages;
+  };
+  EXPECT_EQ(messages(false), messages(true));
+}
 
 // The copies that taquin makes, of blocks of 50 to 100 bytes: bruck_v packs each block whenever it travels;
 // zero_copy_bruck_v copies the rank's own block alone, and sends the sizes in as many messages as the data.

@@ -159,11 +159,11 @@ void exchange_in_log_rounds(const route& r, unsigned seed) {
 
 TEST(bruck_v, sizes_and_data_reach_every_rank_for_every_p_up_to_64_and_every_radix) {
   for (int p = 1; p <= 64; ++p)
-    for (const int radix : radices(p)) exchange_in_log_rounds({p, radix, p % 7}, static_cast<unsigned>(p));
+    for (const int radix : radices(p)) exchange_in_log_rounds({p, radix, p % 7, p % 7}, static_cast<unsigned>(p));
 }
 
 TEST(bruck_v, a_thousand_ranks_at_radix_2) {
-  for (const int p : {1000, 1024}) exchange_in_log_rounds({p, 2, 3}, static_cast<unsigned>(p));
+  for (const int p : {1000, 1024}) exchange_in_log_rounds({p, 2, 3, 3}, static_cast<unsigned>(p));
 }
 
 TEST(bruck_v, a_reused_plan_gives_every_block_for_every_p_up_to_64_and_every_radix) {
@@ -276,7 +276,7 @@ TEST(zero_copy_bruck_v, gives_every_block_without_a_copy_for_every_p_up_to_64_an
 TEST(bruck_v, blocks_that_are_too_long_are_found_before_anything_is_written) {
   irregular_problem sent(5, 8, 1);
   irregular_problem expected(5, 8, 2);
-  const route r{5, 2, 8};
+  const route r{5, 2, 8, 8};
   std::vector<std::unique_ptr<bruck_v_state>> states;
   std::vector<bruck_v_state*> machines;
   for (int rank = 0; rank < 5; ++rank) {
@@ -298,7 +298,7 @@ TEST(bruck_v, blocks_that_are_too_long_are_found_before_anything_is_written) {
 
 TEST(bruck_v, a_message_cut_short_is_an_error_and_no_overrun) {
   irregular_problem problem(4, 8, 3);
-  const route r{4, 2, 8};
+  const route r{4, 2, 8, 8};
   bruck_v_state state(problem.local(0), r, std::pmr::new_delete_resource());
   std::vector<std::byte> buffer(r.capacity(true));
   for (const count_t weight : {1, 2}) {
