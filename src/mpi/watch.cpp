@@ -17,6 +17,12 @@ void wait_note::miss(int rank) {
   if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);
 }
 
+std::uint32_t next_identity() noexcept {
+  constexpr std::uint32_t odd = 0x9E3779B1U;  // so that all numbers come before one comes again
+  static constinit std::atomic<std::uint32_t> made{0};
+  return (made.fetch_add(1, std::memory_order_relaxed) + 1) * odd;
+}
+
 void call_record::renew(const call_record& fresh) noexcept {
   if ((here.last.load() & ~whereabouts::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
   calls = 0;

@@ -16,15 +16,25 @@ struct alignas(64) leave_note {
   std::array<char, 184> why{};          ///< its error
 };
 
+/// A number that no other record of this process has; never 0, and unlike what is found in memory that is used again.
+std::uint32_t next_identity() noexcept;
+
 /// Counters of a communicator: ranks that make the same calls have the same numbers.
 struct alignas(64) call_record {
   std::atomic<std::uint64_t> calls{0};  ///< exchanges, plans made, starts of plans, redistributions
-  std::array<char, 46> name{};          ///< the communicator's
-  std::atomic<bool> lost{false};        ///< this rank has aborted a call: its peers may be elsewhere in it
+  /// Other processes that have the record's address read by this whether it is still there; 0 when it is gone.
+  std::atomic<std::uint32_t> identity{next_identity()};
+  std::array<char, 42> name{};    ///< the communicator's
+  std::atomic<bool> lost{false};  ///< this rank has aborted a call: its peers may be elsewhere in it
   /// Functions of the program that pending operations on the communicator are calling on this rank (user_code.hpp).
   std::atomic<std::uint8_t> user_code{0};
   /// Where the ranks of a node that share memory poll for this rank's failure; null: nowhere.
   std::atomic<leave_note*> shown{nullptr};
+
+  call_record() = default;
+  call_record(const call_record&) = delete;
+  call_record& operator=(const call_record&) = delete;
+  ~call_record() { identity.store(0, std::memory_order_relaxed); }
 
   /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. It has no other user.
   void renew(const call_record& fresh) noexcept;

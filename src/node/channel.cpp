@@ -107,7 +107,7 @@ bool are_on_one_node(std::span<const node_member> all) {
 // Where the progress records of this machine's ranks can be read.
 void note_places(std::span<const node_member> all, std::uint64_t host, rank_places& places) {
   std::ranges::transform(all, places.of.begin(), [&](const node_member& m) {
-    return rank_place{m.host == host ? m.process : -1, m.last, m.calls};
+    return rank_place{m.host == host ? m.process : -1, m.last, m.calls, m.identity};
   });
 }
 
@@ -134,6 +134,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   describe_processors(me);
   me.last = reinterpret_cast<std::uint64_t>(&mpi::here);
   me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
+  if (calls != nullptr) me.identity = calls->identity;
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
   me.spare = wanted ? known_as : 0;
   const auto create = [&] {

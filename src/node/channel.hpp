@@ -101,6 +101,7 @@ struct node_member {
   std::int32_t enabled = 0;     ///< it takes part; bit 1: single copy is wanted
   std::uint64_t last = 0;       ///< address of its progress record
   std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
+  std::uint32_t identity = 0;   ///< that record's
   std::uint64_t spare = 0;      ///< which channel of a freed communicator it has cached for these ranks; 0: none
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 
 #include "base/sizes.hpp"
 #include "node/single_copy.hpp"
@@ -13,24 +14,42 @@ namespace taquin::detail {
 
 using mpi::whereabouts;
 
+namespace {
+
+// How a record begins.
+struct record_head {
+  std::uint64_t calls = 0;
+  std::uint32_t identity = 0;
+  std::array<char, sizeof(mpi::call_record::name)> name{};
+};
+static_assert(offsetof(mpi::call_record, identity) == offsetof(record_head, identity) &&
+              offsetof(mpi::call_record, name) == offsetof(record_head, name));
+
+}  // namespace
+
 rank_state look_at(const rank_place& place) {
   rank_state s;
   if (place.process < 0) return s;
   const int code = single_copy(place.process, place.last, &s.last, sizeof s.last);
   s.gone = code == ESRCH || (kill(place.process, 0) != 0 && errno == ESRCH);
   if (code != 0 || s.gone) return s;
-  s.known = single_copy(place.process, place.calls, &s.calls, sizeof s.calls) == 0;
+  record_head here;
+  s.known = single_copy(place.process, place.calls, &here, sizeof here) == 0 && here.identity == place.identity;
+  if (s.known) s.calls = here.calls;
   const std::uint64_t record = s.last & ~whereabouts::bits;
   s.elsewhere = record != 0 && record != place.calls;
-  struct {
-    std::uint64_t calls;
-    std::array<char, sizeof(mpi::call_record::name)> name;
-  } other{};  // how a record begins
-  if (s.elsewhere && single_copy(place.process, record, &other, sizeof other) == 0) {
-    other.name.back() = '\0';
-    s.number = other.calls;
-    s.where = other.name.data();
+  if (!s.elsewhere || (s.last & whereabouts::inside) == 0) return s;
+  record_head other;
+  std::uint64_t last = 0;
+  const bool read = single_copy(place.process, record, &other, sizeof other) == 0 &&
+                    single_copy(place.process, place.last, &last, sizeof last) == 0;
+  if (!read || last != s.last) {  // it has left that call, whose record may have been freed
+    s.last &= ~whereabouts::inside;
+    return s;
   }
+  other.name.back() = '\0';
+  s.number = other.calls;
+  s.where = other.name.data();
   return s;
 }
 

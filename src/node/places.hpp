@@ -15,9 +15,10 @@ namespace taquin::detail {
 
 /// Addresses are those of the process that they belong to.
 struct rank_place {
-  pid_t process = -1;       ///< −1: not on this node
-  std::uint64_t last = 0;   ///< its progress record
-  std::uint64_t calls = 0;  ///< its record of this communicator
+  pid_t process = -1;          ///< −1: not on this node
+  std::uint64_t last = 0;      ///< its progress record
+  std::uint64_t calls = 0;     ///< its record of this communicator
+  std::uint32_t identity = 0;  ///< the record's
 };
 
 /// Of all ranks of a communicator.
@@ -29,7 +30,7 @@ struct rank_places {
 
 /// The state of a rank as known now.
 struct rank_state {
-  bool known = false;        ///< its memory can be read
+  bool known = false;        ///< its memory can be read, and the record is there
   bool gone = false;         ///< its process has ended
   std::uint64_t calls = 0;   ///< its calls on this communicator
   std::uint64_t last = 0;    ///< its progress record

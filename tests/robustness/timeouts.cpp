@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -279,6 +282,24 @@ TEST(places, tell_that_a_process_has_ended) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(describe(detail::look_at(place)), "its process has ended");
   EXPECT_EQ(describe(detail::look_at({})), "nothing is known of it");
+}
+
+// A peer may free its record, and the memory may become something else.
+TEST(places, of_records_that_are_gone_are_not_believed) {
+  alignas(mpi::call_record) std::array<std::byte, sizeof(mpi::call_record)> memory{};
+  auto* const record = new (memory.data()) mpi::call_record;
+  record->calls = 5;
+  const detail::rank_place place{getpid(), reinterpret_cast<std::uint64_t>(&mpi::here),
+                                 reinterpret_cast<std::uint64_t>(record), record->identity};
+  EXPECT_EQ(detail::look_at(place).calls, 5U);
+  EXPECT_EQ(describe(detail::look_at(place)).find("its last call here was number 5"), 0U);
+  record->~call_record();
+  EXPECT_FALSE(detail::look_at(place).known);
+  memory.fill(std::byte{'t'});
+  EXPECT_EQ(describe(detail::look_at(place)), "nothing is known of it");
+  auto* const later = new (memory.data()) mpi::call_record;  // of another communicator
+  EXPECT_FALSE(detail::look_at(place).known);
+  later->~call_record();
 }
 
 TEST(settings, of_timeouts_are_refused_when_invalid) {
