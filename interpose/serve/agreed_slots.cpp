@@ -87,7 +87,7 @@ void agreed_slots::begin_all() {
   shared().messages = mpi::communicator::adopt(made);
   shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
   // The report of a wait: its exchanges are on the program's communicators, its ranks those of this one.
-  static constexpr std::string_view name = "exchanges by slots, ranks of MPI_COMM_WORLD";
+  static constexpr std::string_view name = "slots, by the ranks of MPI_COMM_WORLD";
   static_assert(name.size() < std::tuple_size_v<decltype(mpi::call_record::name)>);
   *std::ranges::copy(name, shared().messages->record->name.begin()).out = '\0';
 }
