@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/command.hpp"
+#include "cli/explain_layouts.hpp"
 #include "cli/explain_traffic.hpp"
 #include "cli/explanation.hpp"
 #include "cli/json_option.hpp"
@@ -52,6 +53,7 @@ struct arguments {
   std::string json;
   std::uint64_t seed = 1;
   redistribution_flags of_blocks;
+  layout_flags of_layouts;
 };
 
 placement place(const arguments& a, int ranks, int world) {
@@ -260,6 +262,17 @@ int start_redistribution(const arguments& a) {
   return in_session([&](int rank, int world) { return work_redistribution(a, rank, world); });
 }
 
+int start_layouts(const arguments& a) {
+  if (a.measured) throw usage("--measure has no layouts: 'taquin redistribute' measures them");
+  if (a.in_place || a.persistent || a.per_pair)
+    throw usage("--in-place, --persistent and --per-pair have no meaning with layouts");
+  static_cast<void>(layout_move(a.of_layouts));
+  return in_session([&](int rank, int world) {
+    if (rank == 0) explain_layouts(a.of_layouts, ranks_of(a, world), a.json);
+    return 0;
+  });
+}
+
 // Arguments that are invalid on their own are refused before MPI starts.
 int start(const arguments& a) {
   if (a.collective == "redistribution") return start_redistribution(a);
@@ -311,17 +324,19 @@ std::function<int()> setup(CLI::App& app) {
           ->check(CLI::Range(1, 65536));
   auto* workload = app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
-  app.add_option("--traffic", a->traffic, "explain the calls of a recording, on one process or any number")
-      ->excludes(workload)
-      ->excludes(bytes)
-      ->excludes(ranks);
+  auto* traffic =
+      app.add_option("--traffic", a->traffic, "explain the calls of a recording, on one process or any number")
+          ->excludes(workload)
+          ->excludes(bytes)
+          ->excludes(ranks);
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
   app.add_option("-m,--memory", a->memory, "scratch memory per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_flag("--in-place", a->in_place, "send and receive in one buffer");
   app.add_flag("--persistent", a->persistent, "for a plan's start and wait rather than a blocking call");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or redistribution")
-      ->capture_default_str();
+  auto* collective =
+      app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse or redistribution")
+          ->capture_default_str();
   add_node_flags(app, a->nodes, "those of the ranks that run, or one node for all", "this machine's");
   app.add_option("--model", a->model, "a profile; default: TAQUIN_PROFILE, or the built-in model")
       ->type_name("PROFILE");
@@ -329,8 +344,12 @@ std::function<int()> setup(CLI::App& app) {
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   a->of_blocks.add_to(app);
+  a->of_layouts.add_to(app)->excludes(workload)->excludes(bytes)->excludes(traffic)->excludes(collective);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
+With --from and --to: the bytes of an array that change ranks, and those that layout::relabelled saves. )" +
+             layout_help() + R"(
+  taquin explain -n 6 --shape 4096x4096 --from 2x3 --to 2x3:f
 Examples:
   taquin explain -n 1000 --per-pair -b 8
   taquin explain --nodes 1,4,2,8 --cores 8 --model cluster.json --per-pair -b 64K
@@ -340,6 +359,7 @@ Examples:
   mpirun -n 4 taquin explain -w zipf:1.2 -b 64K -m 5% --measure)");
   return [a] {
     if (a->collective != "redistribution") a->of_blocks.refuse();
+    if (a->of_layouts.given()) return start_layouts(*a);
     return start(*a);
   };
 }

@@ -165,8 +165,9 @@ Examples:
   mpirun -n 8 taquin redistribute -w random --blocks 100000 --block-bytes 64
 
 With --from and --to an array goes from one layout to another, from one buffer to another; "native" packs all, calls
-MPI_Alltoallv and unpacks. A layout is a process grid, then after a slash the lengths of blocks that are dealt to the
-processes in turn (0: one even block for each), then :f for Fortran's order in memory and of ranks:
+MPI_Alltoallv and unpacks. )" +
+         layout_help() +
+         R"(
   mpirun -n 4 taquin redistribute --shape 4096x4096 --from 2x2/64x64:f --to 1x4/1024x1024:f
   mpirun -n 4 taquin redistribute --shape 256x256x256 --element 16 --from 4x1x1 --to 1x4x1 --axes 1,0,2)";
 }
@@ -196,15 +197,11 @@ std::function<int()> setup(CLI::App& app) {
       ->check(at_least_one());
   add_json_option(app, a->json, "records");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  app.add_option("--from", a->layouts.from, "the layout of an array, see below")->type_name("LAYOUT");
-  app.add_option("--to", a->layouts.to, "the layout that it is brought to")->type_name("LAYOUT");
-  app.add_option("--shape", a->layouts.shape, "extents of the array")->capture_default_str();
-  app.add_option("--element", a->layouts.element, "bytes of an element")->capture_default_str();
-  app.add_option("--axes", a->layouts.axes, "the dimension of the target that each of the source's becomes")
-      ->delimiter(',');
+  a->layouts.flags.add_to(app);
+  app.add_flag("--relabel", a->layouts.relabel, "give the target's positions to the ranks that move the fewest bytes");
   app.footer(footer());
   return [a] {
-    if (!a->layouts.from.empty() || !a->layouts.to.empty()) {
+    if (a->layouts.flags.given()) {
       a->layouts.memory = a->memory;
       a->layouts.repetitions = a->repetitions;
       a->layouts.json = a->json;

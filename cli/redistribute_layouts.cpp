@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <memory_resource>
@@ -12,6 +11,7 @@
 #include "cli/redistribution_race.hpp"
 #include "harness/measure.hpp"
 #include "harness/session.hpp"
+#include "harness/sizes.hpp"
 #include "layouts/access.hpp"
 #include "layouts/chunk_walk.hpp"
 #include "layouts/copy_chunk.hpp"
@@ -24,42 +24,6 @@
 namespace taquin::cli {
 
 namespace {
-
-std::vector<count_t> numbers(std::string_view text, const char* of) {
-  std::vector<count_t> all;
-  for (;;) {
-    count_t n = 0;
-    const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (failed != std::errc{} || n < 0) throw usage(fmt::format("{}: '{}' is no number", of, text));
-    all.push_back(n);
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
-    if (text.empty()) return all;
-    if (text.front() != 'x') throw usage(fmt::format("{}: '{}' where an x is expected", of, text));
-    text.remove_prefix(1);
-  }
-}
-
-// GRID[/BLOCKS][:f], as in the footer.
-layout read_layout(std::string text, const std::vector<count_t>& shape, const char* of) {
-  storage_order order = storage_order::c;
-  if (text.ends_with(":f")) {
-    order = storage_order::fortran;
-    text.resize(text.size() - 2);
-  }
-  const auto slash = text.find('/');
-  const auto grid = numbers(std::string_view(text).substr(0, slash), of);
-  const auto blocks = slash == std::string::npos ? std::vector<count_t>(shape.size(), 0)
-                                                 : numbers(std::string_view(text).substr(slash + 1), of);
-  if (grid.size() != shape.size() || blocks.size() != shape.size())
-    throw usage(fmt::format("{}: '{}' for {} dimensions", of, text, shape.size()));
-  std::vector<dimension> dimensions;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const int processes = static_cast<int>(std::min<count_t>(grid[d], 1 << 30));
-    dimensions.push_back(blocks[d] > 0 ? dimension::block_cyclic(shape[d], processes, blocks[d])
-                                       : dimension::even(shape[d], processes));
-  }
-  return layout(std::move(dimensions), order, order);
-}
 
 // One rank's part of the array: fills it and compares it, and moves it as a program would without taquin.
 class layout_problem_of_rank {
@@ -210,7 +174,9 @@ double repetition(layout_problem_of_rank& p, contender& c) {
   return seconds;
 }
 
-int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int ranks) {
+// `figures` are of each record.
+int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int ranks,
+         const nlohmann::json& figures) {
   count_t most = problem.bytes();
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
   setting s{.workload = "layouts",
@@ -249,42 +215,33 @@ int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatyp
   return race_redistributions(
       s, contenders, a.repetitions, a.json, [&](contender& one) { return repetition(problem, one); },
       [&](nlohmann::json& record, const contender&) {
-        record["shape"] = a.shape;
-        record["from"] = a.from;
-        record["to"] = a.to;
+        record["shape"] = a.flags.shape;
+        record["from"] = a.flags.from;
+        record["to"] = a.flags.to;
+        record.update(figures);
       });
 }
 
 }  // namespace
 
 int redistribute_layouts(const layout_arguments& a) {
-  if (a.from.empty() || a.to.empty()) throw usage("--from and --to belong together");
-  const auto shape = numbers(a.shape, "--shape");
-  std::vector<count_t> there = shape;
-  if (!a.axes.empty()) {
-    std::vector<int> sorted = a.axes;
-    std::ranges::sort(sorted);
-    for (std::size_t d = 0; d < std::max(shape.size(), sorted.size()); ++d)
-      if (sorted.size() != shape.size() || sorted[d] != static_cast<int>(d))
-        throw usage(fmt::format("--axes is no permutation of 0 to {}", shape.size() - 1));
-    for (std::size_t d = 0; d < shape.size(); ++d) there[static_cast<std::size_t>(a.axes[d])] = shape[d];
-  }
-  const layout from = read_layout(a.from, shape, "--from");
-  const layout to = read_layout(a.to, there, "--to");
-  const count_t element = parse_size(a.element);
-  if (element < 1 || element > (1 << 20)) throw usage("an element has 1 byte to 1 MiB");
+  layout_move move(a.flags);
   return in_session([&](int rank, int ranks) {
-    for (const auto* l : {&from, &to})
-      if (const auto wrong = l->invalid_on(ranks); !wrong.empty())
-        throw usage(fmt::format("{}: {}", l == &from ? "--from" : "--to", wrong));
+    move.check(ranks);
+    const layout better = move.to.relabelled(move.from, ranks, move.options);
+    const count_t saved = move.bytes_moved(move.to) - move.bytes_moved(better);
+    if (a.relabel) move.to = better;
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    TAQUIN_MPI(MPI_Type_contiguous(static_cast<int>(element), MPI_BYTE, &type));
+    TAQUIN_MPI(MPI_Type_contiguous(static_cast<int>(move.element), MPI_BYTE, &type));
     TAQUIN_MPI(MPI_Type_commit(&type));
-    layout_options o;
-    o.axes = a.axes;
-    layout_problem_of_rank problem(from, to, o, static_cast<std::size_t>(element), rank, ranks);
-    const int status = work(a, problem, type, ranks);
+    layout_problem_of_rank problem(move.from, move.to, move.options, move.element, rank, ranks);
+    const int status =
+        work(a, problem, type, ranks, {{"bytes_moved", move.bytes_moved(move.to)}, {"bytes_saved", saved}});
     TAQUIN_MPI(MPI_Type_free(&type));
+    if (rank == 0 && a.json.empty() && saved > 0)
+      fmt::print("\n{} {} of those that change ranks: layout::relabelled\n",
+                 a.relabel ? "other ranks for the target saved" : "other ranks for the target (--relabel) would save",
+                 show_size(saved));
     return status;
   });
 }

@@ -1,20 +1,15 @@
 // taquin redistribute --from LAYOUT --to LAYOUT: an array from one layout to another.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "harness/sizes.hpp"
+#include "cli/layout_flags.hpp"
 
 namespace taquin::cli {
 
 struct layout_arguments {
-  std::string shape = "4096x4096";
-  std::string from;
-  std::string to;
-  std::vector<int> axes;
-  std::string element = "8";
+  layout_flags flags;
+  bool relabel = false;  ///< the target's positions on the ranks that move the fewest bytes
   std::string memory = "unlimited";
   int repetitions = 0;
   std::string json;

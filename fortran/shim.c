@@ -89,7 +89,7 @@ void taquin_f_refuse_next(int what) {
       "dest_ranks or dest_indices has fewer elements than length",
       "sources or counts has fewer elements than there are incoming blocks",
       "processes, distributions, blocks and firsts must have as many elements as extents",
-      "extents has fewer elements than the layout has dimensions",
+      "extents or coordinates has fewer elements than the layout has dimensions",
       "axes must have as many elements as the layout has dimensions"};
   TAQUIN_Set_invalid_argument(texts[what]);
 }

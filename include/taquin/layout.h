@@ -44,6 +44,16 @@ int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const 
 /* The layout of MPI_Type_create_darray with these arguments. Local. */
 int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[],
                          int order, TAQUIN_Layout *layout);
+/* Gives the positions of the grid of `layout` to other ranks, of `nranks` of a communicator, so that fewer elements
+ * change ranks when an array goes from `from` to it: the fewest possible where positions times ranks are at most 512^2;
+ * beyond, at least half as many elements stay on their ranks as in the best assignment. `axes` as below. All ranks get
+ * the same. TAQUIN_Layout_coordinates says which part a rank has then; leading dimensions stay as given. Local. Source:
+ * Kabic and others, COSTA: Communication-Optimal Shuffle and Transpose Algorithm with Process Relabeling, section 3. */
+int TAQUIN_Layout_relabel(TAQUIN_Layout layout, TAQUIN_Layout from, const int axes[], int nranks);
+/* The elements that change ranks when an array goes from one layout to another. `axes` as below. Local. */
+int TAQUIN_Layout_elements_moved(TAQUIN_Layout from, TAQUIN_Layout to, const int axes[], MPI_Count *elements);
+/* The coordinates of `rank` in the process grid, one for each dimension; -1 each where it is not in the grid. Local. */
+int TAQUIN_Layout_coordinates(TAQUIN_Layout layout, int rank, int coordinates[]);
 /* The elements that `rank` owns along each dimension. Local. */
 int TAQUIN_Layout_local_extents(TAQUIN_Layout layout, int rank, MPI_Count extents[]);
 /* The elements that the local array of `rank` must have room for, halo and leading dimensions included. Local. */

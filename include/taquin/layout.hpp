@@ -61,6 +61,32 @@ enum class storage_order : std::uint8_t {
   fortran  ///< the first index changes fastest (column-major)
 };
 
+/// Choices for a redistribution between layouts, the same on all ranks; of `memory` the smallest one rules, and `stats`
+/// is each rank's own.
+struct layout_options {
+  /// Extra bytes per rank that taquin may take. Default: 1 MiB, which is enough for full speed; more is not taken.
+  std::size_t memory = std::size_t{1} << 20U;
+  /// Dimension d of the source becomes dimension `axes[d]` of the target: {1, 0} transposes a matrix. Default: none is
+  /// permuted.
+  std::vector<int> axes{};
+  /// A part of the arrays: its first index in the source, in the source's dimensions. Default: zeros.
+  std::vector<count_t> from_begin{};
+  /// The same in the target, in the target's dimensions. Default: zeros.
+  std::vector<count_t> to_begin{};
+  /// Its extent, in the source's dimensions. Default: all of the source.
+  std::vector<count_t> extents{};
+  /// Filled when set; must outlive the redistribution. Default: none.
+  statistics* stats = nullptr;
+  /// Selects progress between start and wait, as redistribute_options::progress.
+  progress_by progress = progress_by::library;
+  /// After `timeout`; default: the rank continues to wait.
+  after_timeout on_timeout = after_timeout::wait;
+  /// As in taquin::options.
+  time_limit timeout{};
+  /// The most chunks that a rank has sent and its peers have not received; 0, the default: 4.
+  int in_flight = 0;
+};
+
 /// An n-dimensional array on a grid of processes: its dimensions, the ranks of the grid, and how each rank stores its
 /// part. Ranks outside the grid hold nothing. A value; all its functions are local.
 ///
@@ -111,6 +137,21 @@ class layout {
   };
   /// The place of an element; `index` has one number for each dimension, and is inside the array.
   [[nodiscard]] place find(std::span<const count_t> index) const;
+  /// The coordinates of `rank` in the process grid, one for each dimension; −1 each where it is not in the grid.
+  [[nodiscard]] std::vector<int> coordinates(int rank) const;
+  /// This layout with its grid's positions on other ranks of the `ranks` of a communicator, so that fewer elements
+  /// change ranks when an array goes from `from` to it: two layouts that differ by a permutation of ranks move nothing.
+  /// Where none is better, the layout as it is. `o`: the axes and the part that will move. All ranks get the same
+  /// assignment from the same arguments. Leading dimensions stay as they were given, though this rank may hold another
+  /// part now.
+  ///
+  /// Where positions × ranks are at most 512², no assignment moves fewer elements. Beyond, at least half as many stay
+  /// on their ranks as in the best one. Time and memory grow with the pairs of ranks that have elements in common.
+  /// Local. Throws `usage_error` for layouts that redistribute() refuses on so many ranks.
+  ///
+  /// Source: Kabić, Pintarelli, Kozhevnikov, VandeVondele, COSTA: Communication-Optimal Shuffle and Transpose Algorithm
+  /// with Process Relabeling, §3.
+  [[nodiscard]] layout relabelled(const layout& from, int ranks, const layout_options& o = {}) const;
   /// The reason why it is invalid on a communicator of so many ranks; empty: it is valid.
   [[nodiscard]] std::string invalid_on(int ranks) const;
 
@@ -126,31 +167,9 @@ class layout {
   std::vector<count_t> after_{};
 };
 
-/// Choices for a redistribution between layouts, the same on all ranks; of `memory` the smallest one rules, and `stats`
-/// is each rank's own.
-struct layout_options {
-  /// Extra bytes per rank that taquin may take. Default: 1 MiB, which is enough for full speed; more is not taken.
-  std::size_t memory = std::size_t{1} << 20U;
-  /// Dimension d of the source becomes dimension `axes[d]` of the target: {1, 0} transposes a matrix. Default: none is
-  /// permuted.
-  std::vector<int> axes{};
-  /// A part of the arrays: its first index in the source, in the source's dimensions. Default: zeros.
-  std::vector<count_t> from_begin{};
-  /// The same in the target, in the target's dimensions. Default: zeros.
-  std::vector<count_t> to_begin{};
-  /// Its extent, in the source's dimensions. Default: all of the source.
-  std::vector<count_t> extents{};
-  /// Filled when set; must outlive the redistribution. Default: none.
-  statistics* stats = nullptr;
-  /// Selects progress between start and wait, as redistribute_options::progress.
-  progress_by progress = progress_by::library;
-  /// After `timeout`; default: the rank continues to wait.
-  after_timeout on_timeout = after_timeout::wait;
-  /// As in taquin::options.
-  time_limit timeout{};
-  /// The most chunks that a rank has sent and its peers have not received; 0, the default: 4.
-  int in_flight = 0;
-};
+/// The elements that change ranks when an array goes from one layout to another; `o`: axes, and a part. Local. Throws
+/// `usage_error` for layouts that redistribute() refuses.
+[[nodiscard]] count_t elements_moved(const layout& from, const layout& to, const layout_options& o = {});
 
 /// A redistribution from one layout to another that can run again and again, as a plan. Move-only.
 ///

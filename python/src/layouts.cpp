@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -55,6 +56,28 @@ std::pair<int, count_t> find(const given_layout& given, const counts& index) {
   return {p.rank, p.offset};
 }
 
+std::vector<int> coordinates(const given_layout& given, int rank) { return layout_of(given).coordinates(rank); }
+
+/// The moved part: dimension by dimension of the source, where it goes, and the part.
+using given_part = std::tuple<std::vector<int>, counts, counts, counts>;
+
+layout_options options_of(const given_part& part) {
+  layout_options o;
+  std::tie(o.axes, o.from_begin, o.to_begin, o.extents) = part;
+  return o;
+}
+
+/// The ranks of the target's positions that keep the most elements where they are.
+std::vector<int> relabelled(const given_layout& from, const given_layout& to, const given_part& part, int ranks) {
+  const layout better = layout_of(to).relabelled(layout_of(from), ranks, options_of(part));
+  const std::span<const int> list = detail::layout_access::ranks(better);
+  return {list.begin(), list.end()};
+}
+
+count_t moved(const given_layout& from, const given_layout& to, const given_part& part) {
+  return elements_moved(layout_of(from), layout_of(to), options_of(part));
+}
+
 std::string invalid(const given_layout& given) { return layout_of(given).invalid_on(std::numeric_limits<int>::max()); }
 
 // Elements of so many bytes.
@@ -73,9 +96,6 @@ class element_type {
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
-
-/// The moved part: dimension by dimension of the source, where it goes, and the part.
-using given_part = std::tuple<std::vector<int>, counts, counts, counts>;
 
 /// The address and bytes of the old memory, the address of the new, pages that move there; items that it has room for.
 using given_array = std::tuple<std::uintptr_t, std::size_t, std::uintptr_t, py::object, std::size_t>;
@@ -204,6 +224,11 @@ void register_layouts(py::module_& m) {
   m.def("local_part", &local_part, py::arg("layout"), py::arg("rank"),
         "The extents that a rank owns, and the elements that its array needs.");
   m.def("find", &find, py::arg("layout"), py::arg("index"), "The rank of an element, and its place there.");
+  m.def("coordinates", &coordinates, py::arg("layout"), py::arg("rank"), "The coordinates of a rank in the grid.");
+  m.def("relabelled", &relabelled, py::arg("source"), py::arg("target"), py::arg("part"), py::arg("ranks"),
+        "The ranks of the target's positions that keep the most elements where they are.");
+  m.def("elements_moved", &moved, py::arg("source"), py::arg("target"), py::arg("part"),
+        "The elements that change ranks.");
   m.def("invalid_layout", &invalid, py::arg("layout"), "The reason why a layout is invalid; empty: it is valid.");
   m.def("redistribute_layout", &redistribute_layout, py::arg("source"), py::arg("target"), py::arg("part"),
         py::arg("item_bytes"), py::arg("held"), py::arg("comm"), py::arg("keywords"), py::arg("array"), py::arg("out"),

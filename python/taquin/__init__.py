@@ -15,7 +15,7 @@ from ._blocks import Blocks, allocate
 from ._build import VERSION as __version__
 from ._errors import BudgetExceeded, Error, PeerAborted, PeerFailed, TimedOut, UsageError
 from ._exchange import alltoall, alltoallv, alltoallv_in_place, alltoallw
-from ._layout import Dimension, Layout, redistribute_layout
+from ._layout import Dimension, Layout, elements_moved, redistribute_layout
 from ._layout_plan import LayoutPlan, plan_layout
 from ._failure import BlockMap, Part, State, failure_blocks
 from ._migrate import migrate
@@ -50,6 +50,7 @@ __all__ = [
     "alltoallv",
     "alltoallv_in_place",
     "alltoallw",
+    "elements_moved",
     "failure_blocks",
     "migrate",
     "plan",

@@ -78,14 +78,18 @@ _Layout = tuple[
     list[tuple[int, int, int, int, _Counts]], bool, bool, list[int], list[int], _Counts, _Counts, _Counts
 ]
 _Array = tuple[int, int, int, Optional[Pages], int]
+_Part = tuple[list[int], _Counts, _Counts, _Counts]
 
 def local_part(layout: _Layout, rank: int) -> tuple[list[int], int]: ...
 def find(layout: _Layout, index: _Counts) -> tuple[int, int]: ...
+def coordinates(layout: _Layout, rank: int) -> list[int]: ...
+def relabelled(source: _Layout, target: _Layout, part: _Part, ranks: int) -> list[int]: ...
+def elements_moved(source: _Layout, target: _Layout, part: _Part) -> int: ...
 def invalid_layout(layout: _Layout) -> str: ...
 def redistribute_layout(
     source: _Layout,
     target: _Layout,
-    part: tuple[list[int], _Counts, _Counts, _Counts],
+    part: _Part,
     item_bytes: int,
     held: int,
     comm: MPI.Comm,
@@ -100,7 +104,7 @@ class LayoutPlan:
         self,
         source: _Layout,
         target: _Layout,
-        part: tuple[list[int], _Counts, _Counts, _Counts],
+        part: _Part,
         item_bytes: int,
         comm: MPI.Comm,
         keywords: dict[str, Any],

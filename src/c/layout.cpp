@@ -82,6 +82,13 @@ int with(TAQUIN_Layout layout, F f) noexcept {
   });
 }
 
+// Of a redistribution of whole arrays.
+taquin::layout_options permuted(const int axes[], std::size_t n) {
+  taquin::layout_options o;
+  if (axes != nullptr) o.axes.assign(axes, axes + n);
+  return o;
+}
+
 dimension dimension_of(int distribution, count_t extent, int processes, count_t block, int first) {
   switch (distribution) {
     case TAQUIN_EVEN:
@@ -113,7 +120,7 @@ struct call_arguments {
       try {
         from = source->made();
         to = target->made();
-        if (axes != nullptr) options.axes.assign(axes, axes + from.dimensions().size());
+        options = permuted(axes, from.dimensions().size());
       } catch (const std::bad_alloc&) {
         x.invalid_text = taquin::detail::lacks_memory_text;
       }
@@ -251,6 +258,31 @@ int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count* elements
   return with(layout, [&](const TAQUIN_Layout_state& l) {
     need(elements != nullptr, "null address for the elements");
     *elements = l.made().local_size(rank);
+  });
+}
+
+int TAQUIN_Layout_coordinates(TAQUIN_Layout layout, int rank, int coordinates[]) {
+  return with(layout, [&](const TAQUIN_Layout_state& l) {
+    need(coordinates != nullptr, "null address for the coordinates");
+    std::ranges::copy(l.made().coordinates(rank), coordinates);
+  });
+}
+
+int TAQUIN_Layout_relabel(TAQUIN_Layout layout, TAQUIN_Layout from, const int axes[], int nranks) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    need(from != nullptr, "null layout");
+    const taquin::layout source = from->made();
+    const taquin::layout better = l.made().relabelled(source, nranks, permuted(axes, source.dimensions().size()));
+    const std::span<const int> ranks = taquin::detail::layout_access::ranks(better);
+    l.ranks.assign(ranks.begin(), ranks.end());
+  });
+}
+
+int TAQUIN_Layout_elements_moved(TAQUIN_Layout from, TAQUIN_Layout to, const int axes[], MPI_Count* elements) {
+  return with(from, [&](const TAQUIN_Layout_state& l) {
+    need(to != nullptr, "null layout");
+    need(elements != nullptr, "null address for the elements");
+    *elements = taquin::elements_moved(l.made(), to->made(), permuted(axes, l.dimensions.size()));
   });
 }
 

@@ -12,11 +12,9 @@
 
 namespace taquin::detail {
 
-namespace {
-
-std::string invalid_part(const layout_arguments& x, const layout_options& o) {
-  const auto& from = x.from->dimensions();
-  const auto& to = x.to->dimensions();
+std::string invalid_part(const layout& source, const layout& target, const layout_options& o) {
+  const auto& from = source.dimensions();
+  const auto& to = target.dimensions();
   const std::size_t n = from.size();
   if (to.size() != n) return fmt::format("the source has {} dimensions, the target {}", n, to.size());
   if (n > most_dimensions) return fmt::format("{} dimensions; at most {} are allowed", n, most_dimensions);
@@ -46,6 +44,8 @@ std::string invalid_part(const layout_arguments& x, const layout_options& o) {
   }
   return {};
 }
+
+namespace {
 
 struct side {
   const char* name;
@@ -78,7 +78,7 @@ std::optional<invalid_argument> check(const layout_arguments& x, const layout_op
   for (const side& s : sides)
     if (const auto wrong = s.where->invalid_on(ranks); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong)};
-  if (const auto wrong = invalid_part(x, o); !wrong.empty()) return invalid_argument{wrong};
+  if (const auto wrong = invalid_part(*x.from, *x.to, o); !wrong.empty()) return invalid_argument{wrong};
   for (side& s : sides)
     if (const auto wrong = invalid_array(s, e.size, rank); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong), MPI_ERR_BUFFER};

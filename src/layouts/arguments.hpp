@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "base/invalid_argument.hpp"
 #include "layouts/copy_chunk.hpp"
@@ -30,6 +31,9 @@ struct layout_arguments {
   bool in_one_array = false;           ///< source and target have the same storage
   std::size_t held = 0;                ///< bytes of scratch memory that the interface on top has already
 };
+
+/// The error in the axes, or in the part that moves between two valid layouts; empty: none. Local.
+std::string invalid_part(const layout& from, const layout& to, const layout_options& o);
 
 /// Of this rank's arguments. Local.
 std::optional<invalid_argument> check(const layout_arguments& x, const layout_options& o, const element& e, int rank,

@@ -76,6 +76,23 @@ int main(int argc, char **argv) {
     CHECK(memcmp(a, c, (size_t)size * sizeof *c) == 0);
   }
   CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS && plan == TAQUIN_LAYOUT_PLAN_NULL);
+  /* Rows on the ranks in reverse: relabelled, none moves. */
+  int *reverse = malloc((size_t)ranks * sizeof *reverse), at[2];
+  for (int r = 0; r < ranks; ++r) reverse[r] = ranks - 1 - r;
+  MPI_Count moved;
+  TAQUIN_Layout elsewhere;
+  CHECK(TAQUIN_Layout_create(2, transposed, NULL, by_columns, NULL, NULL, MPI_ORDER_FORTRAN, &elsewhere) ==
+        MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_ranks(elsewhere, ranks, reverse, MPI_ORDER_C) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_elements_moved(rows, elsewhere, axes, &moved) == MPI_SUCCESS && (moved > 0) == (ranks > 1));
+  CHECK(TAQUIN_Layout_relabel(elsewhere, rows, axes, ranks) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_elements_moved(rows, elsewhere, axes, &moved) == MPI_SUCCESS && moved == 0);
+  CHECK(TAQUIN_Layout_coordinates(elsewhere, rank, at) == MPI_SUCCESS && at[0] == 0 && at[1] == rank);
+  CHECK(TAQUIN_Layout_relabel(elsewhere, rows, axes, ranks - 1) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "processes on") != NULL);
+  CHECK(TAQUIN_Layout_elements_moved(rows, elsewhere, NULL, &moved) != MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_free(&elsewhere) == MPI_SUCCESS);
+  free(reverse);
   /* A part that is not inside, and a null layout on one rank: the error of all. */
   const MPI_Count begin[2] = {20, 0}, part[2] = {4, 1};
   CHECK(TAQUIN_Redistribute_layout_part(a, rows, begin, b, columns, NULL, part, axes, MPI_DOUBLE, MPI_COMM_WORLD) !=

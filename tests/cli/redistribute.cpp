@@ -88,6 +88,33 @@ TEST(redistribute, arrays_go_from_one_layout_to_another_and_all_bytes_are_right)
   EXPECT_NE(refused.err.find("a grid of 4 processes on 2 ranks"), std::string::npos) << refused.err;
 }
 
+// Grids that are numbered in different orders: other ranks for the target, and fewer bytes move.
+TEST(redistribute, other_ranks_for_the_target_save_the_bytes_that_explain_names) {
+  const std::string what = " --shape 12x24 --element 8 --from 2x2 --to 2x2:f";
+  const auto explained = taquin(0, "explain -n 4 --json -" + what);
+  ASSERT_EQ(explained.status, 0) << explained.err;
+  const auto row = explained.json()[0];
+  EXPECT_EQ(row["bytes"], 12 * 24 * 8);
+  EXPECT_EQ(row["bytes_moved"], 12 * 24 * 8 / 2);
+  EXPECT_EQ(row["bytes_moved_relabelled"], 0);
+  EXPECT_EQ(row["ranks_relabelled"], nlohmann::json({0, 2, 1, 3}));
+  EXPECT_NE(taquin(0, "explain -n 4" + what).out.find("saved                        1.12 KiB"), std::string::npos);
+  for (const bool relabel : {false, true}) {
+    const auto r = taquin(4, "redistribute --reps 1 --json -" + what + (relabel ? " --relabel" : ""));
+    ASSERT_EQ(r.status, 0) << r.err;
+    for (const auto& one : r.json()) {
+      EXPECT_EQ(one["bytes_moved"], relabel ? 0 : 12 * 24 * 8 / 2);
+      EXPECT_EQ(one["bytes_saved"], 12 * 24 * 8 / 2);
+      EXPECT_EQ(one["wrong_bytes"], 0);
+    }
+    EXPECT_EQ(r.json()[1]["messages"], relabel ? 0 : 1) << "each rank keeps its part, or two swap theirs";
+  }
+  const auto shown = taquin(4, "redistribute --reps 1" + what);
+  EXPECT_NE(shown.out.find("(--relabel) would save 1.12 KiB"), std::string::npos) << shown.out;
+  EXPECT_TRUE(taquin(0, "explain -n 3" + what).said("a grid of 4 processes on 3 ranks"));
+  EXPECT_TRUE(taquin(0, "explain -n 4 --per-pair" + what).said("no meaning"));
+}
+
 TEST(redistribute, counts_the_free_blocks_that_there_are) {
   for (const auto& [workload, free] : {std::pair("one_cycle", 0), {"one_empty", 10}}) {
     const std::string what = std::string("-w ") + workload;

@@ -12,9 +12,9 @@ program layouts
   implicit none
   integer, parameter :: count_kind = MPI_COUNT_KIND
   integer(count_kind), parameter :: rows = 13, columns = 19
-  integer :: rank, ranks, ierror, failures = 0
+  integer :: rank, ranks, ierror, at(2), failures = 0
   integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
-  type(taquin_layout) :: by_columns, by_rows
+  type(taquin_layout) :: by_columns, by_rows, reversed
   type(taquin_layout_plan) :: plan, plan_in_place
   logical :: complete
   double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:)
@@ -95,6 +95,22 @@ program layouts
   ! Without the axes the extents differ: an error on all ranks.
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
   call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0, __LINE__)
+  ! The same columns on the ranks in reverse: relabelled, none moves.
+  call taquin_layout_create([rows, columns], [1, ranks], reversed)
+  call taquin_layout_set_ranks(reversed, [(ranks - 1 - int(i), i=0, ranks - 1)], MPI_ORDER_C, ierror)
+  call taquin_layout_elements_moved(by_columns, reversed, elements, ierror=ierror)
+  call check(ierror == MPI_SUCCESS .and. (elements > 0 .eqv. ranks > 1), __LINE__)
+  call taquin_layout_relabel(reversed, by_columns, ranks, ierror=ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_elements_moved(by_columns, reversed, elements, [1, 2])
+  call check(elements == 0, __LINE__)
+  call taquin_layout_coordinates(reversed, rank, at, ierror)
+  call check(ierror == MPI_SUCCESS .and. at(1) == 0 .and. at(2) == rank, __LINE__)
+  call taquin_layout_relabel(reversed, by_rows, ranks, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_relabel(reversed, by_rows, ranks, [1], ierror)
+  call check(ierror /= MPI_SUCCESS, __LINE__)
+  call taquin_layout_free(reversed)
   call taquin_layout_free(by_columns)
   call taquin_layout_free(by_rows)
   if (failures == 0) print '(a)', 'layouts: fine'

@@ -106,6 +106,31 @@ def test_a_part_moves_from_array_to_array(comm):
     assert (here == whole[:, r::p]).all()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_relabelled_layouts_move_no_more(comm, seed):
+    rng = random.Random(seed)
+    shape = tuple(rng.randrange(1, 9) for _ in range(rng.randrange(1, 4)))
+    source, target = some_layout(rng, shape, comm.size), some_layout(rng, shape, comm.size)
+    moved = sum(source.find(i)[0] != target.find(i)[0] for i in np.ndindex(*shape))
+    assert taquin.elements_moved(source, target) == moved
+    better = target.relabelled(source, comm.size)
+    left = sum(source.find(i)[0] != better.find(i)[0] for i in np.ndindex(*shape))
+    assert left == taquin.elements_moved(source, better) <= moved
+    sizes = sorted(better.local_size(r) for r in range(comm.size))
+    assert sizes == sorted(target.local_size(r) for r in range(comm.size))
+    for r in range(comm.size):
+        at = better.coordinates(r)
+        assert better.local_shape(r) == tuple(0 if c < 0 else len(range(*b)) for c, b in zip(at, bounds(better, at)))
+    with pytest.raises(taquin.UsageError, match="no permutation"):
+        target.relabelled(source, comm.size, axes=[0] * (len(shape) + 1))
+
+
+def bounds(layout, at):
+    """For each axis as many indices as the process at this coordinate owns."""
+    alone = [Layout([d]) for d in layout.dimensions]
+    return [(0, one.local_shape(max(c, 0))[0]) for one, c in zip(alone, at)]
+
+
 @pytest.mark.parametrize("one_array", [True, False])
 def test_a_plan_runs_as_often_as_wanted(comm, one_array):
     p, r = comm.size, comm.rank

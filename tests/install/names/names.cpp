@@ -222,6 +222,12 @@ void lay_arrays_everything() {
   expect(given.local_size(0) == layout::darray(four, cyclic, usual, one, MPI_ORDER_C).local_size(0) &&
              layout::scalapack(4, 4, 2, 2, 0, 0, 4, 1, 1).local_size(0) == 16,
          "layouts of others");
+  std::vector<int> turned(grid.rbegin(), grid.rend());
+  layout elsewhere = rows;
+  elsewhere.on_ranks(turned);
+  const layout better = elsewhere.relabelled(rows, p);
+  expect(elements_moved(rows, better) == 0 && better.coordinates(own_rank()) == std::vector<int>({own_rank(), 0}),
+         "layout::relabelled");
 }
 
 void share_everything() {
