@@ -44,6 +44,11 @@ int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const 
 /* The layout of MPI_Type_create_darray with these arguments. Local. */
 int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[],
                          int order, TAQUIN_Layout *layout);
+/* The numbers that go to `target` by the calls below are multiplied by real + imaginary * i, after complex numbers are
+ * conjugated where `conjugate` is not 0: with axes {1, 0} a conjugate transpose. All elements must be numbers of one
+ * type: complex; real, which take a real number; or integers, which take an integer of at most 2^53 and wrap around.
+ * Another type is an error of the call, on all ranks. 1, 0 and 0 is the default. All ranks give the same. Local. */
+int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary, int conjugate);
 /* Gives the positions of the grid of `layout` to other ranks, of `nranks` of a communicator, so that fewer elements
  * change ranks when an array goes from `from` to it: the fewest possible where positions times ranks are at most 512^2;
  * beyond, at least half as many elements stay on their ranks as in the best assignment. `axes` as below. All ranks get

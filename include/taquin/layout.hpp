@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -75,6 +76,12 @@ struct layout_options {
   std::vector<count_t> to_begin{};
   /// Its extent, in the source's dimensions. Default: all of the source.
   std::vector<count_t> extents{};
+  /// Each number that moves is multiplied by this, in its own arithmetic. Integers take an integer of at most 2^53 (and
+  /// wrap around), reals a real number; all elements must be numbers of one type. Default: 1.
+  std::complex<double> scale{1.0, 0.0};
+  /// Complex numbers are conjugated, before they are scaled: with `axes` {1, 0} it makes a conjugate transpose. Others
+  /// stay as they are. Default: not.
+  bool conjugate = false;
   /// Filled when set; must outlive the redistribution. Default: none.
   statistics* stats = nullptr;
   /// Selects progress between start and wait, as redistribute_options::progress.
@@ -181,8 +188,8 @@ class layout_redistribution {
   /// its layout's local_size() says; the type has no gaps. Elements of the target outside the part that moves keep
   /// their values. Collective; throws on every rank: `usage_error` for a layout that does not cover its array, names a
   /// rank twice or one that does not exist, for leading dimensions that are too small, sizes beyond 2^56 bytes, a part
-  /// outside an array, or layouts that differ between ranks; `budget_exceeded` where `o.memory` is less than needed
-  /// ("needs at least N").
+  /// outside an array, a `scale` that does not suit the type, or layouts that differ between ranks; `budget_exceeded`
+  /// where `o.memory` is less than needed ("needs at least N").
   layout_redistribution(const void* from_array, const layout& from, void* to_array, const layout& to, MPI_Datatype type,
                         MPI_Comm comm, const layout_options& o = {});
   /// In one array, as redistribute() has it: every run brings what is in `data`, as `from` has it, to `to`. Collective;

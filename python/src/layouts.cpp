@@ -8,7 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "call/elements.hpp"
@@ -80,11 +82,35 @@ count_t moved(const given_layout& from, const given_layout& to, const given_part
 
 std::string invalid(const given_layout& given) { return layout_of(given).invalid_on(std::numeric_limits<int>::max()); }
 
-// Elements of so many bytes.
+// MPI's type of numbers as NumPy writes them: their kind and bytes.
+MPI_Datatype type_of_numbers(const std::string& numbers) {
+  const std::pair<std::string_view, MPI_Datatype> known[] = {{"i1", MPI_INT8_T},
+                                                             {"i2", MPI_INT16_T},
+                                                             {"i4", MPI_INT32_T},
+                                                             {"i8", MPI_INT64_T},
+                                                             {"u1", MPI_UINT8_T},
+                                                             {"u2", MPI_UINT16_T},
+                                                             {"u4", MPI_UINT32_T},
+                                                             {"u8", MPI_UINT64_T},
+                                                             {"f4", MPI_FLOAT},
+                                                             {"f8", MPI_DOUBLE},
+                                                             {"f16", MPI_LONG_DOUBLE},
+                                                             {"c8", MPI_C_FLOAT_COMPLEX},
+                                                             {"c16", MPI_C_DOUBLE_COMPLEX},
+                                                             {"c32", MPI_C_LONG_DOUBLE_COMPLEX}};
+  for (const auto& [name, type] : known)
+    if (name == numbers) return type;
+  return MPI_DATATYPE_NULL;
+}
+
+// Elements of so many bytes: of numbers, or bytes.
 class element_type {
  public:
-  explicit element_type(int bytes) {
-    if (PMPI_Type_contiguous(bytes, MPI_BYTE, &type_) != MPI_SUCCESS) type_ = MPI_DATATYPE_NULL;
+  element_type(int bytes, const std::string& numbers) {
+    const MPI_Datatype base = type_of_numbers(numbers);
+    const int failed = base != MPI_DATATYPE_NULL ? PMPI_Type_contiguous(1, base, &type_)
+                                                 : PMPI_Type_contiguous(bytes, MPI_BYTE, &type_);
+    if (failed != MPI_SUCCESS) type_ = MPI_DATATYPE_NULL;
   }
   element_type(const element_type&) = delete;
   element_type& operator=(const element_type&) = delete;
@@ -115,7 +141,7 @@ struct prepared {
     std::tie(o.axes, o.from_begin, o.to_begin, o.extents) = part;
     const layout source = layout_of(from);
     const layout target = layout_of(to);
-    type.emplace(item);
+    type.emplace(item, options.numbers);
     const auto& [old, used, address, into, items] = array;
     const storage data(old, used, address, into);
     detail::layout_arguments x{.from_array = data.now,

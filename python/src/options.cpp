@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
 #include <type_traits>
@@ -43,6 +44,8 @@ redistribute_options choices::for_redistribution() {
 layout_options choices::for_layouts() {
   layout_options o;
   o.memory = memory;
+  o.scale = scale;
+  o.conjugate = conjugate;
   o.stats = &stats;
   o.progress = progress;
   o.on_timeout = on_timeout;
@@ -59,6 +62,9 @@ void read(choices& into, const py::dict& keywords) {
   if (name == #NAME) take(value, into.NAME);
 #include "base/options.def"
     if (name == "invalid") into.invalid_text = value.cast<std::string>();
+    if (name == "scale") into.scale = value.cast<std::complex<double>>();
+    if (name == "conjugate") into.conjugate = value.cast<bool>();
+    if (name == "numbers") into.numbers = value.cast<std::string>();
     if (name == "elements") into.elements = value.cast<std::string>();
   }
 }

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <complex>
 #include <string>
 
 #include "base/option_table.hpp"
@@ -14,8 +15,11 @@ namespace taquin::python {
 
 /// Keywords of a call, checked on the Python side. Owns the texts and lists of the library's options.
 struct choices : detail::owned_options {
-  std::string invalid_text{};  ///< the error in this rank's arguments; empty: none
-  std::string elements{};      ///< of this rank's array; empty: not known
+  std::string invalid_text{};            ///< the error in this rank's arguments; empty: none
+  std::string elements{};                ///< of this rank's array; empty: not known
+  std::complex<double> scale{1.0, 0.0};  ///< of numbers that go to another layout
+  bool conjugate = false;
+  std::string numbers{};  ///< their kind and bytes, as NumPy writes them ("c16"); empty: no numbers, or not wanted
   statistics stats{};
 
   choices() = default;

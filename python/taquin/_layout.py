@@ -244,6 +244,8 @@ def redistribute_layout(
     from_begin: Optional[Sequence[int]] = None,
     to_begin: Optional[Sequence[int]] = None,
     extents: Optional[Sequence[int]] = None,
+    scale: complex = 1,
+    conjugate: bool = False,
     memory: Memory = None,
     timeout: Timeout = None,
     on_timeout: str = "wait",
@@ -264,6 +266,9 @@ def redistribute_layout(
     :param from_begin: with `out`, the first index of the part that moves, in the source's axes. Default: zeros.
     :param to_begin: the same in the target, in the target's axes.
     :param extents: the extent of that part, in the source's axes. Default: all of the source.
+    :param scale: each number that moves is multiplied by it, in its own arithmetic: integers by an integer of at most
+        2^53 (they wrap around), reals by a real number. The dtype must be one of numbers in this machine's byte order.
+    :param conjugate: complex numbers are conjugated, before they are scaled: with ``axes=(1, 0)`` a conjugate transpose.
     :param memory: bytes of scratch memory per rank (or "64M"); None: no limit. With `out` at most 1 MiB is used;
         without it what :func:`redistribute_nd` needs.
     :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.
@@ -283,7 +288,7 @@ def redistribute_layout(
     >>> bool((block == numpy.array_split(numpy.arange(4), comm.size)[comm.rank]).all())
     True
     """
-    choices = given(locals())
+    choices = given(locals()) | {"scale": scale, "conjugate": conjugate}
     check_comm(comm, intra=True)
     check, place = readers_of(array, source, target, out, (axes, from_begin, to_begin, extents), comm)
     return move(check, place, out, array, comm, choices, statistics)
@@ -342,7 +347,8 @@ def describe_move(
         check_statistics(statistics)
         if choices.pop("algorithm", "auto") not in ("auto", "layouts"):
             raise ValueError('algorithm must be "auto", which is "layouts"')
-        options = keywords(**choices)
+        change = _change(array, choices.pop("scale", 1), choices.pop("conjugate", False))
+        options = keywords(**choices) | change
         source, target, part = check()
         check_items(array)
         options["elements"] = elements_of(array.dtype)
@@ -355,6 +361,18 @@ def describe_move(
     except Exception as wrong:
         options["invalid"] = describe(wrong)
         return Move(_NONE, _NONE, ALL, 1, options, Place(array, (0, 0, 0, None, 0)), None, wrong)
+
+
+def _change(array: Array, scale: complex, conjugate: bool) -> dict[str, Any]:
+    """What happens to the numbers on the way, for the extension."""
+    if not isinstance(conjugate, (bool, np.bool_)):
+        raise TypeError(f"conjugate must be a bool, not {conjugate!r}")
+    factor = complex(scale)
+    if factor == 1 and not conjugate:
+        return {}
+    known = isinstance(array, np.ndarray) and array.dtype.kind in "iufc" and array.dtype.isnative
+    numbers = f"{array.dtype.kind}{array.itemsize}" if known else ""
+    return {"scale": factor, "conjugate": bool(conjugate), "numbers": numbers}
 
 
 def move(

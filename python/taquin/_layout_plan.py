@@ -72,6 +72,8 @@ def plan_layout(
     from_begin: Optional[Sequence[int]] = None,
     to_begin: Optional[Sequence[int]] = None,
     extents: Optional[Sequence[int]] = None,
+    scale: complex = 1,
+    conjugate: bool = False,
     memory: Memory = None,
     progress: str = "library",
     timeout: Timeout = None,
@@ -104,7 +106,7 @@ def plan_layout(
     >>> bool((move.result == 2).all())
     True
     """
-    choices = given(locals())
+    choices = given(locals()) | {"scale": scale, "conjugate": conjugate}
     check_comm(comm, intra=True)
     check, place = readers_of(array, source, target, out, (axes, from_begin, to_begin, extents), comm)
     return LayoutPlan(describe_move(check, place, out, array, choices, None), (array, out), comm)

@@ -2,6 +2,7 @@
 #include "taquin/layout.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <new>
 #include <optional>
@@ -33,6 +34,8 @@ struct TAQUIN_Layout_state {
   storage_order grid = storage_order::c;
   std::vector<int> ranks{};
   std::vector<count_t> allocated{}, before{}, after{};
+  std::complex<double> scale{1.0, 0.0};
+  bool conjugate = false;
 
   [[nodiscard]] taquin::layout made() const {
     taquin::layout l(dimensions, storage, grid);
@@ -121,6 +124,8 @@ struct call_arguments {
         from = source->made();
         to = target->made();
         options = permuted(axes, from.dimensions().size());
+        options.scale = target->scale;
+        options.conjugate = target->conjugate;
       } catch (const std::bad_alloc&) {
         x.invalid_text = taquin::detail::lacks_memory_text;
       }
@@ -210,6 +215,13 @@ int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const
   return with(layout, [&](TAQUIN_Layout_state& l) {
     l.before = list_of(before, l.dimensions.size());
     l.after = list_of(after, l.dimensions.size());
+  });
+}
+
+int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary, int conjugate) {
+  return with(target, [&](TAQUIN_Layout_state& l) {
+    l.scale = {real, imaginary};
+    l.conjugate = conjugate != 0;
   });
 }
 

@@ -56,6 +56,8 @@ class stored_array {
   void open_gaps(std::byte* data) const {
     for (count_t r = rows_; !dense_ && r-- > 0;) std::memmove(data + place(r), data + as_size(r) * row_, row_);
   }
+  // Of the elements, without gaps.
+  [[nodiscard]] std::size_t bytes() const noexcept { return as_size(rows_) * row_; }
   // From the axis that changes slowest in memory to the one that changes fastest.
   [[nodiscard]] std::span<const count_t> owned() const noexcept { return std::span(owned_).first(axes_); }
 
@@ -132,6 +134,7 @@ class one_array_mover final : public layout_mover, private layout_call {
     std::array<count_t, most_dimensions> extents{};
     for (std::size_t k = 0; k < axes(); ++k) extents[k] = after_->owned()[as_size(place_there_[k])];
     order_->run(data_, std::span(extents).first(axes()), {scratch_.data(), scratch_.size()});
+    if (change) change.apply(data_, after_->bytes());
     after_->open_gaps(data_);
     running.account(
         [&](statistics& s) {

@@ -6,6 +6,7 @@
 #include "base/memory_budget.hpp"
 #include "call/call.hpp"
 #include "layouts/arguments.hpp"
+#include "layouts/number_change.hpp"
 #include "redistribute/choices.hpp"
 #include "taquin/layout.hpp"
 
@@ -38,6 +39,7 @@ struct layout_call {
   layout from;
   layout to;
   layout_options options;
+  number_change change;
 
  private:
   proposal describe(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);

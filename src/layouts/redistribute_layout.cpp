@@ -51,6 +51,12 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   try {
     p.invalid = check(x, o, e, running.comm()->rank(), running.comm()->size());
     if (p.invalid) return p;
+    const number_kind kind = number_change::is_asked(o) ? number_kind_of(x.type) : number_kind::none;
+    if (const auto wrong = number_change::invalid(kind, o); !wrong.empty()) {
+      p.invalid = invalid_argument{wrong, kind == number_kind::none ? MPI_ERR_TYPE : MPI_ERR_ARG};
+      return p;
+    }
+    change = number_change(kind, o);
     from = *x.from;
     to = *x.to;
     options = o;
@@ -64,6 +70,7 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   for (const auto* list : {&o.from_begin, &o.to_begin, &o.extents})
     for (std::size_t d = 0; d < from.dimensions().size(); ++d) all.add(list->empty() ? -1 : (*list)[d]);
   all.add(e.size);
+  change.add_to(all);
   all.add(x.part.part);
   all.add(x.part.shift);
   all.add(x.in_one_array);
@@ -140,7 +147,7 @@ class two_array_mover final : public layout_mover, private layout_call {
     const int rank = running.comm()->rank();
     shape->set_from(here.emplace(n, &budget), rank, static_cast<count_t>(size));
     shape->set_to(there.emplace(n, &budget), rank, static_cast<count_t>(size));
-    transfer.emplace(*shape, sizes, size, part, *running.comm(), tag, &budget);
+    transfer.emplace(*shape, sizes, size, part, change, *running.comm(), tag, &budget);
   }
 
   bool ended() {

@@ -66,8 +66,8 @@ void layout_transfer::stream::find() {
 }
 
 layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element,
-                                 const written_part& part, mpi::communicator& comm, int tag,
-                                 std::pmr::memory_resource* memory)
+                                 const written_part& part, const number_change& change, mpi::communicator& comm,
+                                 int tag, std::pmr::memory_resource* memory)
     : shape_(shape),
       sizes_(sizes),
       element_(element),
@@ -78,6 +78,7 @@ layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes
       posted_(*this, false, memory),
       unpacked_(*this, false, memory),
       copier_(shape.problem.axes.size(), element, memory, part),
+      change_(change),
       staging_(2 * sizes.slots * slot_bytes_, memory),
       requests_(2 * sizes.slots, memory) {
   requests_.describe_by(this);
@@ -115,11 +116,16 @@ bool layout_transfer::receive() {
 bool layout_transfer::send() {
   if (sent_.over()) return false;
   const std::size_t bytes = chunk_bytes(sent_);
-  if (sent_.own()) {
+  if (sent_.own() && !change_) {
     copier_.copy(sent_.walk, from_, to_);
   } else {
     if (requests_.active(next_send_)) return false;
     copier_.pack(sent_.walk, from_, slot(next_send_));
+    change_.apply(slot(next_send_), bytes);
+  }
+  if (sent_.own()) {
+    if (change_) copier_.unpack(sent_.walk, slot(next_send_), to_);
+  } else {
     requests_.send_synchronously(next_send_, slot(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(), tag_,
                                  comm_.get());
     next_send_ = (next_send_ + 1) % sizes_.slots;

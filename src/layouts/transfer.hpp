@@ -19,6 +19,7 @@
 #include "call/operation.hpp"
 #include "layouts/chunk_walk.hpp"
 #include "layouts/copy_chunk.hpp"
+#include "layouts/number_change.hpp"
 #include "layouts/shape.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/request_set.hpp"
@@ -41,7 +42,7 @@ struct transfer_sizes {
 class layout_transfer final : public operation, private mpi::awaited {
  public:
   layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element, const written_part& part,
-                  mpi::communicator& comm, int tag, std::pmr::memory_resource* memory);
+                  const number_change& change, mpi::communicator& comm, int tag, std::pmr::memory_resource* memory);
 
   /// Before start(): the arrays.
   void set_arrays(const local_array& from, const local_array& to) noexcept {
@@ -100,7 +101,8 @@ class layout_transfer final : public operation, private mpi::awaited {
   stream posted_;    // receives
   stream unpacked_;  // behind posted_
   chunk_copier copier_;
-  raw_buffer staging_;  // of sends, then of receives
+  number_change change_;  // by the sender
+  raw_buffer staging_;    // of sends, then of receives
   mpi::request_set requests_;
   std::size_t next_send_ = 0;  // slots, used in turn
   std::size_t next_post_ = 0;

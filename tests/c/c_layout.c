@@ -76,6 +76,19 @@ int main(int argc, char **argv) {
     CHECK(memcmp(a, c, (size_t)size * sizeof *c) == 0);
   }
   CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS && plan == TAQUIN_LAYOUT_PLAN_NULL);
+  /* Scaled on the way, from array to array and in one; bytes cannot be. */
+  double *scaled = malloc((size_t)((size > there ? size : there) + 1) * sizeof *scaled);
+  CHECK(TAQUIN_Layout_set_scale(columns, -0.5, 0, 1) == MPI_SUCCESS);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, scaled, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  for (MPI_Count i = 0; i < there; ++i) CHECK(scaled[i] == -0.5 * b[i]);
+  memcpy(scaled, a, (size_t)size * sizeof *scaled);
+  CHECK(TAQUIN_Redistribute_layout_in_place(scaled, rows, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  for (MPI_Count i = 0; i < there; ++i) CHECK(scaled[i] == -0.5 * b[i]);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, scaled, columns, axes, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "not numbers of one type") != NULL);
+  CHECK(TAQUIN_Layout_set_scale(columns, 1, 0, 0) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_scale(TAQUIN_LAYOUT_NULL, 1, 0, 0) != MPI_SUCCESS);
+  free(scaled);
   /* Rows on the ranks in reverse: relabelled, none moves. */
   int *reverse = malloc((size_t)ranks * sizeof *reverse), at[2];
   for (int r = 0; r < ranks; ++r) reverse[r] = ranks - 1 - r;

@@ -9,6 +9,7 @@
 program layouts
   use MPI_MODULE
   use MODULE_UNDER_TEST
+  use, intrinsic :: iso_c_binding, only: c_double_complex
   implicit none
   integer, parameter :: count_kind = MPI_COUNT_KIND
   integer(count_kind), parameter :: rows = 13, columns = 19
@@ -17,6 +18,7 @@ program layouts
   type(taquin_layout) :: by_columns, by_rows, reversed
   type(taquin_layout_plan) :: plan, plan_in_place
   logical :: complete
+  complex(c_double_complex), allocatable :: u(:, :), v(:, :)
   double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:)
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -95,6 +97,17 @@ program layouts
   ! Without the axes the extents differ: an error on all ranks.
   call taquin_redistribute_layout(b, by_rows, c, by_columns, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
   call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0 of the source') > 0, __LINE__)
+  ! Conjugate transpose and scaling on the way.
+  allocate (u(mine(1), mine(2)), v(there(1), there(2)))
+  u = cmplx(a, -a, c_double_complex)
+  call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1])
+  call taquin_layout_set_scale(by_rows, (0.5d0, 2d0), .true., ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_redistribute_layout(u, by_columns, v, by_rows, MPI_DOUBLE_COMPLEX, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS .and. all(v == (0.5d0, 2d0) * cmplx(b, b, c_double_complex)), __LINE__)
+  call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror /= MPI_SUCCESS, __LINE__)
+  call taquin_layout_set_scale(by_rows, (1d0, 0d0))
   ! The same columns on the ranks in reverse: relabelled, none moves.
   call taquin_layout_create([rows, columns], [1, ranks], reversed)
   call taquin_layout_set_ranks(reversed, [(ranks - 1 - int(i), i=0, ranks - 1)], MPI_ORDER_C, ierror)

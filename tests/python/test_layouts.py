@@ -131,6 +131,47 @@ def bounds(layout, at):
     return [(0, one.local_shape(max(c, 0))[0]) for one, c in zip(alone, at)]
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "g", "c8", "c16", "G"])
+def test_numbers_are_conjugated_and_scaled_on_the_way(comm, dtype):
+    p, r, dtype = comm.size, comm.rank, np.dtype(dtype)
+    source = Layout([Dimension.even(9, p), Dimension.whole(7)])
+    target = Layout([Dimension.cyclic(7, p), Dimension.whole(9)], order="F", halo=[(1, 0), (0, 1)])
+    scale = {"c": 0.5 + 2j, "f": -0.5, "i": -3, "u": 3}[dtype.kind]
+
+    def numbers(layout, axes=None):
+        of = values(layout, r, (9, 7), axes).astype(dtype)
+        return of * (1 - 2j) if dtype.kind == "c" else of
+
+    storage = np.zeros(max(source.local_size(r), target.local_size(r)), dtype)
+    source.view(storage, r)[...] = numbers(source)
+    expected = np.conj(numbers(target, (1, 0))).astype(dtype) * dtype.type(scale)
+    out = np.zeros(target.local_size(r), dtype)
+    change = {"axes": (1, 0), "scale": scale, "conjugate": True}
+    assert (taquin.redistribute_layout(storage, source, target, comm, out=out, **change) == expected).all()
+    with taquin.plan_layout(storage, source, target, comm, **change) as move:
+        move.start()
+        move.wait()
+        assert (move.result == expected).all()
+
+
+def test_what_cannot_be_scaled_is_the_error_of_all(comm):
+    rows = Layout([Dimension.even(8, comm.size)])
+    bad = comm.rank == comm.size - 1
+    for dtype, change, text in (
+        ("S4", {"scale": 2}, "not numbers of one type"),
+        (">f8" if np.little_endian else "<f8", {"conjugate": True}, "not numbers of one type"),
+        ("f8", {"scale": 1j}, "real numbers cannot be scaled"),
+        ("i8", {"scale": 0.5}, "integers cannot be scaled by 0.5"),
+        ("f8", {"conjugate": 3 if bad else True}, "conjugate must be a bool"),
+        ("f8", {"scale": "x" if bad else 2}, "complex"),
+    ):
+        array = np.ones(8).astype(dtype)
+        kept = array.copy()
+        with pytest.raises(taquin.UsageError, match=text):
+            taquin.redistribute_layout(array, rows, rows, comm, **change)
+        assert array.tobytes() == kept.tobytes()
+
+
 @pytest.mark.parametrize("one_array", [True, False])
 def test_a_plan_runs_as_often_as_wanted(comm, one_array):
     p, r = comm.size, comm.rank

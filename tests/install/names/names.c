@@ -48,6 +48,7 @@ int main(void) {
       (function)TAQUIN_Layout_set_halo,
       (function)TAQUIN_Layout_set_lengths,
       (function)TAQUIN_Layout_set_ranks,
+      (function)TAQUIN_Layout_set_scale,
       (function)TAQUIN_Migrate,
       (function)TAQUIN_Migrate_arrays,
       (function)TAQUIN_Permute,
