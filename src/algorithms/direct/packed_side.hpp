@@ -1,6 +1,7 @@
 // One side of an exchange inside an exchange: contiguous bytes, a block per rank.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <vector>
@@ -23,12 +24,15 @@ class packed_side {
   /// Sets the sizes: count(i) bytes for rank i.
   template <class Count>
   void fill(Count count) {
-    bytes_ = 0;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      displs_[i] = bytes_;
-      counts_[i] = count(static_cast<int>(i));
-      bytes_ += counts_[i];
-    }
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] = count(static_cast<int>(i));
+    bytes_ = restore();
+  }
+  /// Sets the sizes: the sums of what `f` adds by a function of a rank and a number of bytes.
+  template <class F>
+  void sum_up(F f) {
+    std::ranges::fill(counts_, 0);
+    f([&](int rank, count_t bytes) { counts_[as_size(rank)] += bytes; });
+    bytes_ = restore();
   }
   /// Where the bytes lie; the view is of there.
   void place_at(std::byte* data) noexcept { data_ = data; }
@@ -49,14 +53,20 @@ class packed_side {
       cursor += bytes;
       return place;
     });
+    restore();
+  }
+
+ private:
+  // Displacements from the sizes; returns the sum.
+  count_t restore() noexcept {
     count_t at = 0;
     for (std::size_t i = 0; i < displs_.size(); ++i) {
       displs_[i] = at;
       at += counts_[i];
     }
+    return at;
   }
 
- private:
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, std::size_t ranks) {

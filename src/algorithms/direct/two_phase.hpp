@@ -3,69 +3,65 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory_resource>
-#include <utility>
-#include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "base/arrays.hpp"
 #include "base/sizes.hpp"
 #include "exchange/shape.hpp"
-#include "mpi/communicator.hpp"
 
 namespace taquin::detail::balanced {
 
-/// A part of a block of m bytes.
+/// A part of a block.
 struct part {
   count_t offset;
   count_t bytes;
 };
 
-/// The counts of all ranks, and how blocks are cut: the remaining bytes of the block from i to j go to the parts from i
-/// + j on, so that they spread over the intermediate ranks.
-class cutting {
+/// A block that is cut into p parts whose sizes differ by at most a byte. Part t goes through rank start + t (mod p).
+struct cut_block {
+  count_t bytes = 0;
+  count_t start = 0;
+
+  [[nodiscard]] part of(count_t t, int p) const noexcept {
+    return {t * (bytes / p) + std::min(t, bytes % p), bytes / p + (t < bytes % p ? 1 : 0)};
+  }
+  /// Bytes that go through rank k.
+  [[nodiscard]] count_t through(int k, int p) const noexcept { return of((k + p - start) % p, p).bytes; }
+  /// Parts that are not empty.
+  [[nodiscard]] count_t parts(int p) const noexcept { return std::min<count_t>(bytes, p); }
+  /// f(k, part) for each part that is not empty.
+  template <class F>
+  void each_part(int p, F f) const {
+    for (count_t t = 0; t < parts(p); ++t) f(static_cast<int>((start + t) % p), of(t, p));
+  }
+};
+
+/// Cuts the blocks of one rank, in order of their receivers. The parts that are longer by a byte begin where those of
+/// the block before it ended. So all messages of the rank in the first exchange differ by at most a byte.
+class cutter {
  public:
-  /// Gathers the counts of all ranks; collective. Equal blocks need no exchange: they are known from the shape.
-  cutting(const exchange& x, const shape& s, const mpi::communicator& comm, std::pmr::memory_resource* memory);
-  /// bytes[i·p + j]: from i to j.
-  cutting(int ranks, std::pmr::vector<count_t> bytes) : p_(ranks), bytes_(std::move(bytes)) {}
-  /// Bytes that i sends to j.
-  [[nodiscard]] count_t bytes(int i, int j) const { return bytes_.empty() ? each_ : bytes_[index(i, j)]; }
-  [[nodiscard]] part of(int i, int j, int k) const {
-    const count_t m = bytes(i, j);
-    const int turn = ((k - i - j) % p_ + p_) % p_;
-    return {turn * (m / p_) + std::min<count_t>(turn, m % p_), m / p_ + (turn < m % p_ ? 1 : 0)};
-  }
-  /// Bytes that i sends through k; bytes that k forwards to j.
-  [[nodiscard]] count_t first(int i, int k) const {
-    count_t sum = 0;
-    for (int j = 0; j < p_; ++j) sum += of(i, j, k).bytes;
-    return sum;
-  }
-  [[nodiscard]] count_t second(int j, int k) const {
-    count_t sum = 0;
-    for (int i = 0; i < p_; ++i) sum += of(i, j, k).bytes;
-    return sum;
+  cutter(int rank, int ranks) noexcept : p_(ranks), next_(rank) {}
+  cut_block next(count_t bytes) noexcept {
+    const cut_block b{bytes, next_};
+    next_ = (next_ + bytes % p_) % p_;
+    return b;
   }
 
  private:
-  [[nodiscard]] std::size_t index(int i, int j) const { return as_size(i) * as_size(p_) + as_size(j); }
-  friend struct detail::array_list;
-  template <class Each>
-  static constexpr void arrays(Each each, const shape& s) {
-    each(&cutting::bytes_, s.uniform ? 0 : as_size(s.ranks) * as_size(s.ranks));
-  }
-
   int p_;
-  count_t each_ = 0;  // where all blocks are equal
-  std::pmr::vector<count_t> bytes_;
+  count_t next_;
 };
+
+/// The most parts that a rank cuts, or forwards: as many as bytes, but at most one of each pair of ranks.
+std::size_t most_cut(const shape& s) noexcept;
+std::size_t most_forwarded(const shape& s) noexcept;
 
 /// The algorithm of both inner exchanges.
 const algorithm& inner_of(const options& o);
 
-/// Upper bounds of both inner exchanges: a message has at most a p-th of a rank's total and one byte per block. Where
-/// all blocks are equal so are the messages, which have their size: the paper's two calls of MPI_Alltoall.
-shape inner_shape(const shape& s) noexcept;
+/// Upper bounds of both inner exchanges. A message of the first has at most a p-th of its sender's total and a byte, one
+/// of the second a p-th of its receiver's total and a byte for each block. Where all blocks are equal so are the
+/// messages, which have their size: the paper's two calls of MPI_Alltoall.
+enum class phase { first, second };
+shape inner_shape(const shape& s, phase of) noexcept;
 
 }  // namespace taquin::detail::balanced
