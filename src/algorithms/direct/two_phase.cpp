@@ -1,8 +1,8 @@
 // two_phase: alltoallv as two balanced exchanges through intermediate ranks.
 //
-// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts whose sizes differ
-//          by at most a byte; each goes through another rank. The paper pads both exchanges to equal messages; here
-//          nothing is padded.
+// Source:  Communication Patterns and MPI Primitives, §4.7 (S1 to S6). Every block is cut into p parts whose sizes
+//          differ by at most a byte; each goes through another rank. The paper pads both exchanges to equal messages;
+//          here nothing is padded.
 // Rounds:  where blocks differ, three exchanges of sizes among all ranks when the plan is made; then the inner
 //          algorithm's, twice.
 // Bytes:   each block twice.
@@ -90,8 +90,8 @@ using namespace balanced;
 // receiver, and p times its bytes.
 class cut_blocks {
  public:
-  /// Collective: receivers are told the sizes and cuts of their blocks, forwarding ranks the parts. Blocks of equal sizes
-  /// need no exchange. Fails on all ranks where a block is longer than its receiver expects.
+  /// Collective: sends the sizes and cuts of blocks to their receivers, and those of parts to the ranks that forward
+  /// them. Equal blocks need no exchange. Fails on all ranks if a block is longer than its receiver expects.
   cut_blocks(const exchange& x, const shape& s, mpi::communicator& comm, std::pmr::memory_resource* memory)
       : rank_(comm.rank()), p_(comm.size()), sent_(memory), received_(memory), from_(memory), forwarded_(memory) {
     array_list::take(*this, as_size(p_));

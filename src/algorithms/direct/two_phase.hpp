@@ -58,8 +58,8 @@ std::size_t most_forwarded(const shape& s) noexcept;
 /// The algorithm of both inner exchanges.
 const algorithm& inner_of(const options& o);
 
-/// Upper bounds of both inner exchanges. A message of the first has at most a p-th of its sender's total and a byte, one
-/// of the second a p-th of its receiver's total and a byte for each block. Where all blocks are equal so are the
+/// Upper bounds of both inner exchanges. A message of the first has at most a p-th of its sender's total and a byte,
+/// one of the second a p-th of its receiver's total and a byte for each block. Where all blocks are equal so are the
 /// messages, which have their size: the paper's two calls of MPI_Alltoall.
 enum class phase { first, second };
 shape inner_shape(const shape& s, phase of) noexcept;
