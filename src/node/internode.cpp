@@ -16,6 +16,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/simulated_time.hpp"
+#include "node/mapping.hpp"
 
 namespace taquin::detail {
 
@@ -52,7 +53,9 @@ internode_memory::internode_memory(const level& nodes, int node, std::size_t mos
     inbox_at_[as_size(from)] = bytes_;
     bytes_ += 2 * message_bytes(from, node_);
   }
-  if (members_ == 1) alone_.resize(bytes_ + cache_line);
+  if (members_ > 1) return;
+  alone_.resize(bytes_ + cache_line);
+  if (!leaves_address_space()) throw std::bad_alloc();
 }
 
 bool internode_memory::make(MPI_Comm node) {

@@ -26,7 +26,10 @@ namespace {
 
 std::byte* map(int file, std::size_t bytes) noexcept {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  if (memory == MAP_FAILED) return nullptr;
+  if (leaves_address_space()) return static_cast<std::byte*>(memory);
+  munmap(memory, bytes);
+  return nullptr;
 }
 
 #ifdef TAQUIN_SMPI
@@ -156,6 +159,16 @@ mapping mapping::attach(const mapping_key& key) noexcept {
   if (memory == nullptr) return {};
   mapping m(memory, key.bytes);
   return std::memcmp(memory, &key.token, sizeof key.token) == 0 ? std::move(m) : mapping();
+}
+
+bool leaves_address_space() noexcept {
+  constexpr std::size_t least = std::size_t{1} << 20U;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY) return true;
+  void* const left = mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (left == MAP_FAILED) return false;
+  munmap(left, least);
+  return true;
 }
 
 void mapping::close(mapping_key& key) noexcept {

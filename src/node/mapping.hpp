@@ -67,6 +67,10 @@ class mapping final : public outliving {
   bool outlives_ = false;
 };
 
+/// False where a limit of the process leaves less address space than the MPI library and the program may still need. A
+/// rank then does without memory of taquin that saves time alone: MPI libraries end the job when theirs runs out.
+bool leaves_address_space() noexcept;
+
 /// Closes an owner's file in its destructor, after an error too.
 class mapping_closer {
  public:

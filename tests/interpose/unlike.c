@@ -1,11 +1,14 @@
 /* Ranks that differ: a local property differs on one rank from the start, or from a later
    call on, and every form of all-to-all call goes on with right results. Arguments: the thing that differs, the
-   round before which it begins to (0: before MPI_Init), and for a device its runtime. */
+   round before which it begins to (0: before MPI_Init, for space before the first call), and for a device its
+   runtime. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,6 +25,19 @@ static int out[most_ranks * block], in[most_ranks * block];
 static MPI_Datatype pair_of_ints; /* a block as another type with the same signature */
 
 static int is(const char *name) { return strcmp(thing, name) == 0; }
+
+/* So much address space is left: a job that runs without taquin still does. */
+static void leave_little_space(void) {
+  enum { left = 300 * 1024 };
+  char text[32] = "";
+  struct rlimit limit = {0, 0};
+  const int file = open("/proc/self/statm", O_RDONLY);
+  CHECK(read(file, text, sizeof text - 1) > 0);
+  close(file);
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = (rlim_t)(atol(text) * sysconf(_SC_PAGESIZE)) + left;
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
 
 /* The action of one rank alone. */
 static void begin_to_differ(void) {
@@ -43,6 +59,8 @@ static void begin_to_differ(void) {
     getrlimit(RLIMIT_FSIZE, &limit);
     limit.rlim_cur = 0;
     setrlimit(RLIMIT_FSIZE, &limit);
+  } else if (is("space")) {
+    leave_little_space();
   } else if (is("permissions")) {
     prctl(PR_SET_DUMPABLE, 0);
   } else if (is("environment")) {
@@ -260,12 +278,70 @@ static void ahead(MPI_Comm comm, MPI_Comm ring) {
   }
 }
 
-static MPI_Comm make_ring(void) {
+typedef struct {
+  MPI_Comm all, ring;
+  MPI_Request requests[persistent_forms + 1];
+} group;
+
+/* Collective. Sets this process's rank. */
+static group make_group(MPI_Comm comm) {
+  group g;
+  OK(MPI_Comm_rank(comm, &rank));
+  OK(MPI_Comm_size(comm, &ranks));
   const int peers[2] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks}, weights[2] = {1, 1};
   const int n = ranks > 2 ? 2 : 1;
-  MPI_Comm ring;
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, peers, weights, n, peers, weights, MPI_INFO_NULL, 0, &ring));
-  return ring;
+  OK(MPI_Dist_graph_create_adjacent(comm, n, peers, weights, n, peers, weights, MPI_INFO_NULL, 0, &g.ring));
+  OK(MPI_Comm_dup(comm, &g.all));
+  make_persistent(g.all, g.ring, g.requests);
+  return g;
+}
+
+static void free_group(group *g) {
+  for (int i = 0; i < persistent_forms; ++i) OK(MPI_Request_free(&g->requests[i]));
+  OK(MPI_Comm_free(&g->all));
+  OK(MPI_Comm_free(&g->ring));
+}
+
+static void every_form(group *g, int round) {
+  const int peers[2] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
+  int everyone[most_ranks];
+  for (int k = 0; k < ranks; ++k) everyone[k] = k;
+  among_all(g->all, round);
+  among_neighbours(g->ring, round);
+  for (int i = 0; i < persistent_forms; ++i) {
+    const int n = i >= 3 ? (ranks > 2 ? 2 : 1) : ranks;
+    fill(i >= 3 ? peers : everyone, n, round);
+    OK(MPI_Start(&g->requests[i]));
+    complete(&g->requests[i]);
+    check(i >= 3 ? peers : everyone, n, round, 0);
+  }
+}
+
+/* Processes of two jobs in one communicator: this job, and one that it spawns, with the library or without. */
+static void merge_with_spawned(const char *program, const char *when) {
+  MPI_Comm both, merged;
+  char preload[4096] = "-uLD_PRELOAD";
+  OK(MPI_Comm_get_parent(&both));
+  const int spawned = both != MPI_COMM_NULL, own_rank = rank, own_ranks = ranks, with = is("spawned");
+  if (spawned) CHECK((getenv("LD_PRELOAD") != NULL) == with);
+  if (with) snprintf(preload, sizeof preload, "LD_PRELOAD=%s", getenv("LD_PRELOAD"));
+  char *arguments[] = {preload, (char *)program, (char *)thing, (char *)when, NULL};
+  if (!spawned) OK(MPI_Comm_spawn("env", arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both, MPI_ERRCODES_IGNORE));
+  OK(MPI_Intercomm_merge(both, spawned, &merged));
+  group g = make_group(merged);
+  for (int round = 0; round < rounds; ++round) every_form(&g, round);
+  free_group(&g);
+  OK(MPI_Comm_free(&merged));
+  OK(MPI_Comm_disconnect(&both));
+  rank = own_rank, ranks = own_ranks;
+}
+
+/* The MPI library allocates what its connections need while there is memory. */
+static void connect(MPI_Comm comm) {
+  int got = 0;
+  for (int by = 1; by < ranks; ++by)
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + by) % ranks, 1, &got, 1, MPI_INT, (rank + ranks - by) % ranks, 1, comm,
+                    MPI_STATUS_IGNORE));
 }
 
 int main(int argc, char **argv) {
@@ -274,42 +350,28 @@ int main(int argc, char **argv) {
   runtime = argc > 3 ? argv[3] : "";
   const char *const number = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
   const int odd = number != NULL && atoi(number) == odd_rank;
-  if (odd && when == 0 && !is("ahead")) begin_to_differ();
+  const int merges = is("spawned") || is("spawned_without");
+  const int later = is("ahead") || is("space") || merges; /* MPI_Init needs more space than is left */
+  if (odd && when == 0 && !later) begin_to_differ();
   int level = 0;
   OK(MPI_Init_thread(&argc, &argv, odd && is("threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level));
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   OK(MPI_Type_contiguous(block, MPI_INT, &pair_of_ints));
   OK(MPI_Type_commit(&pair_of_ints));
-  MPI_Comm all, ring = make_ring();
-  OK(MPI_Comm_dup(MPI_COMM_WORLD, &all));
-  MPI_Request requests[persistent_forms + 1];
-  make_persistent(all, ring, requests);
-  int everyone[most_ranks];
-  for (int k = 0; k < ranks; ++k) everyone[k] = k;
+  group world = make_group(MPI_COMM_WORLD);
+  if (is("space")) connect(world.all), connect(world.ring);
   for (int round = 0; round < rounds; ++round) {
-    if (round == when && when > 0) {
-      if (is("ahead")) {
-        ahead(all, ring);
-      } else if (odd) {
+    if (round == when && (when > 0 || later)) {
+      if (is("ahead"))
+        ahead(world.all, world.ring);
+      else if (merges)
+        merge_with_spawned(argv[0], argv[2]);
+      else if (odd)
         begin_to_differ();
-      }
     }
-    among_all(all, round);
-    among_neighbours(ring, round);
-    for (int i = 0; i < persistent_forms; ++i) {
-      const int peers[2] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
-      const int n = i >= 3 ? (ranks > 2 ? 2 : 1) : ranks;
-      fill(i >= 3 ? peers : everyone, n, round);
-      OK(MPI_Start(&requests[i]));
-      complete(&requests[i]);
-      check(i >= 3 ? peers : everyone, n, round, 0);
-    }
+    every_form(&world, round);
   }
-  for (int i = 0; i < persistent_forms; ++i) OK(MPI_Request_free(&requests[i]));
-  OK(MPI_Comm_free(&all));
-  OK(MPI_Comm_free(&ring));
+  free_group(&world);
   OK(MPI_Type_free(&pair_of_ints));
   return MPI_Finalize();
 }
