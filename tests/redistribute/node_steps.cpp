@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -164,6 +165,26 @@ TEST_F(node_steps_of_blocks, stay_as_they_are_where_a_place_is_wanted_twice) {
     EXPECT_EQ(s.algorithm == "node_steps", ranks > 1 && goes_in_steps(words)) << "after an error as before";
     EXPECT_EQ(a.at(5, 1), test::identity((rank + ranks - 1) % ranks, 5) + (std::uint64_t{1} << 40U));
   }
+}
+
+// The rank that sees the error reads nothing; the others must not have written over their dead blocks by then.
+TEST_F(node_steps_of_blocks, stay_as_they_are_where_dead_blocks_would_be_replaced_and_a_place_is_wanted_twice) {
+  constexpr std::size_t words = 2048;
+  constexpr int live = 12;
+  array a(rank, 2 * live, words);
+  statistics s;
+  redistribution redistribute = object(a, {.stats = &s});
+  std::vector<int> to(2 * live, -1);
+  std::vector<int> index(2 * live, 0);
+  std::fill_n(to.begin(), live, (rank + 1) % ranks);
+  std::iota(index.begin(), index.begin() + live, live);  // the places of dead blocks
+  if (rank == ranks - 1) index[3] = index[7];
+  EXPECT_THROW(redistribute(to, index), usage_error);
+  a.expect_as_before();
+  if (rank == ranks - 1) index[3] = live + 3;
+  redistribute(to, index);
+  EXPECT_EQ(s.algorithm == "node_steps", ranks > 1 && goes_in_steps(words));
+  EXPECT_EQ(a.at(live + 5, 0), test::identity((rank + ranks - 1) % ranks, 5));
 }
 
 TEST_F(node_steps_of_blocks, stay_as_they_are_where_one_rank_has_a_bad_map) {
