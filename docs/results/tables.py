@@ -144,6 +144,16 @@ def bruck(kind):
           [(str(p), str(n), *(show(cells.get((p, n, v))) for v in variants)) for p, n in keys])
 
 
+def irregular():
+    """Blocks of different sizes among 8 ranks: each algorithm beside the MPI library, blocking and as a plan."""
+    rows = records("bruck/irregular.json")
+    names = list(dict.fromkeys(r["algorithm"] for r in rows if r["algorithm"] != "native"))
+    cells = {(r["persistent"], r["bytes_per_rank"], r["algorithm"]): r for r in rows}
+    table(("call", "mean block", "MPI library", *(f"`{n}`" for n in names)),
+          [("plan" if plan else "blocking", size(b // 8), duration(cells[plan, b, "native"]["median_s"]),
+            *(measured(cells[plan, b, n]) for n in names)) for plan, b in dict.fromkeys(k[:2] for k in cells)])
+
+
 def redistribution(experiment):
     """An experiment of Siegel & Siegel: time, bytes copied and rounds of each algorithm."""
     heads = {"vanishing_space": "free blocks, %"}
@@ -294,7 +304,7 @@ def check():
 
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
-        "bruck": bruck, "redistribution": redistribution, "migrating": migrating, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
+        "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
