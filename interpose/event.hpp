@@ -119,8 +119,9 @@ struct call_event {
 };
 
 /// Calls that are not observed are only counted, so that an empty recording can say what the program does instead:
-/// those of a kind that is not served, and all-to-all calls that are passed on before anything is known of them.
-enum class other_call : int { point_to_point, switched_off, outside = switched_off + 3, kinds = outside + 3 };
+/// those of a kind that is not served (MPI_Sendrecv is a message point to point, too), and all-to-all calls that are
+/// passed on before anything is known of them.
+enum class other_call : int { point_to_point, sendrecv, switched_off, outside = switched_off + 3, kinds = outside + 3 };
 void count(other_call what) noexcept;
 /// The same call of a form: `what` has a count for each form.
 inline void count(other_call what, call_form form) noexcept {

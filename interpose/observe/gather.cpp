@@ -66,7 +66,8 @@ void tell_what_else(const std::vector<rank_log>& logs) {
   for (const rank_log& log : logs)
     for (std::size_t i = 0; i < all.size() && i < log.others.size(); ++i) all[i] += log.others[i];
   say("the program made no all-to-all calls: the recording is empty. On all ranks it sent " + std::to_string(all[0]) +
-      " messages point to point");
+      " messages point to point" +
+      (all[1] > 0 ? ", " + std::to_string(all[1]) + " of them by MPI_Sendrecv, which taquin cannot serve" : ""));
 }
 
 }  // namespace

@@ -165,10 +165,24 @@ void print_sites(const std::vector<merged>& sites, double run, double total) {
   if (rows.size() > most) say(fmt::format("  {} more call sites are in the full report", rows.size() - most));
 }
 
-void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
-                   const std::vector<advice>& advices, bool waits_for_processors) {
+// On all ranks.
+std::uint64_t calls_of(const std::vector<rank_log>& logs, other_call what) {
+  const auto at = static_cast<std::size_t>(what);
+  std::uint64_t calls = 0;
+  for (const rank_log& log : logs) calls += at < log.others.size() ? log.others[at] : 0;
+  return calls;
+}
+
+// How the program exchanges: by calls that taquin knows, or in another way.
+void print_calls(const std::vector<rank_log>& logs, const merged& total, double run) {
   constexpr double percent = 100;
-  say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
+  const std::uint64_t pairwise = calls_of(logs, other_call::sendrecv);
+  if (total.calls == 0 && total.fallbacks.empty() && pairwise > 0) {
+    say(fmt::format(
+        "  this program exchanges by MPI_Sendrecv: {} calls, which taquin cannot serve, and no all-to-all call",
+        pairwise));
+    return;
+  }
   say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
   say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
                   run > 0 ? percent * total.seconds / run : 0.0));
@@ -177,6 +191,12 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   else
     say(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
                     total.waiting.value, total.transfer()));
+}
+
+void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
+                   const std::vector<advice>& advices, bool waits_for_processors) {
+  say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
+  print_calls(logs, total, run);
   if (total.waits_known > 0 && total.waits_known < total.waits_of)
     say(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s", total.waits_known,
                     total.waits_of, total.waiting.low, total.waiting.high));
@@ -187,8 +207,7 @@ void print_summary(const std::vector<rank_log>& logs, const merged& total, doubl
   if (total.compared.sampled > 0)
     say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
                     total.compared.native, total.compared.own, total.compared.sampled));
-  std::uint64_t messages = 0;
-  for (const rank_log& log : logs) messages += log.others.empty() ? 0 : log.others[0];
+  const std::uint64_t messages = calls_of(logs, other_call::point_to_point);
   if (messages > 0) say(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
   constexpr std::size_t most = 3;
   for (std::size_t i = 0; i < std::min(most, advices.size()); ++i)

@@ -164,8 +164,11 @@ neighbour_test(report_in_full_has_call_sites "in full[\n]status 0"
   "rm -f ${file}; ${np2} LD_PRELOAD=${library} TAQUIN_REPORT=full:${file} ${program} && $<TARGET_FILE:expected_report> ${file} && echo in full")
 set_tests_properties(interpose.report_in_full_has_call_sites PROPERTIES FAIL_REGULAR_EXPRESSION "wrong:")
 neighbour_test(recording_of_messages_alone_says_so
-  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point[\n]taquin: recording written to /dev/null[\n]status 0"
+  "^taquin: the program made no all-to-all calls: the recording is empty. On all ranks it sent 10 messages point to point, 10 of them by MPI_Sendrecv, which taquin cannot serve[\n]taquin: recording written to /dev/null[\n]status 0"
   "${np2} LD_PRELOAD=${library} TAQUIN_RECORD=/dev/null ${regions} messages")
+neighbour_test(report_of_an_exchange_by_sendrecv_says_so
+  "from MPI_Init to MPI_Finalize[\n]taquin:   this program exchanges by MPI_Sendrecv: 10 calls, which taquin cannot serve, and no all-to-all call[\n]taquin:   peak.*status 0"
+  "${np2} LD_PRELOAD=${library} TAQUIN_REPORT=summary ${regions} messages")
 neighbour_test(recording_without_mpi_says_so
   "^a[\n]taquin: the program ended without a call of MPI_Init: nothing is recorded[\n]status 0"
   "rm -f ${file}.none; $<TARGET_FILE:taquin_command> record -o ${file}.none echo a")
