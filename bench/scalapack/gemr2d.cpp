@@ -1,32 +1,21 @@
 // pdgemr2d of libtaquin_scalapack beside ScaLAPACK's own, interleaved: gemr2d ORDER REPETITIONS [BLOCK…]
 // For each block size and pair of grids: the medians of both (of the slowest rank, after a barrier), their ratio, and
 // the most resident memory of any rank beyond its arrays. Every element is compared.
-#include <malloc.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
+#include "harness/resident.hpp"
 #include "scalapack/matrices.hpp"
 
 namespace {
 
 using taquin::test::blacs_grid;
 using taquin::test::distribution;
-
-long status(const char* key) {  // KiB
-  std::FILE* f = std::fopen("/proc/self/status", "r");
-  char line[256];
-  long value = 0;
-  while (std::fgets(line, sizeof line, f) != nullptr)
-    if (std::strncmp(line, key, std::strlen(key)) == 0) value = std::atol(line + std::strlen(key) + 1);
-  std::fclose(f);
-  return value;
-}
 
 struct measured {
   std::vector<double> times;
@@ -35,17 +24,12 @@ struct measured {
 
 template <class Call>
 void measure(measured& m, Call call) {
-  malloc_trim(0);
-  if (std::FILE* f = std::fopen("/proc/self/clear_refs", "w"); f != nullptr) {
-    std::fputs("5", f);
-    std::fclose(f);
-  }
-  const long before = status("VmRSS");
+  const taquin::harness::resident_memory memory;
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   call();
   double time = MPI_Wtime() - begin;
-  long extra = status("VmHWM") - before;
+  long extra = static_cast<long>(memory.most_more() / 1024);
   MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
   m.times.push_back(time);

@@ -181,6 +181,42 @@ def migrating():
     table(("ranks", "elements of a rank", "memory", "`once`", "by copies", "`migrate`, relative to copies", "peak, of the data"), rows)
 
 
+def columns():
+    """Migrations of eight arrays beside copies."""
+    rows = []
+    for r in records("redistribution/columns.json"):
+        low, high = r["ratio_ci95"]
+        rows.append((str(r["ranks"]), f"{r['items']:,}", duration(r["copies_median_s"]), f"{r['ratio']:.2f} [{low:.2f}, {high:.2f}]",
+                     *(f"{100 * r[k] / r['data_bytes']:.1f}%" for k in ("extra_bytes", "copies_extra_bytes"))))
+    table(("ranks", "items of a rank", "by copies", "`migrate`, relative to copies", "resident beyond the arrays, of the data", "by copies"), rows)
+
+
+def fftw(work):
+    """Transposes and transforms beside FFTW's over MPI."""
+    rows = []
+    for r in records("layouts/fftw.json"):
+        if r["work"] != work:
+            continue
+        low, high = r["ratio_ci95"]
+        rows.append((str(r["ranks"]), " × ".join(map(str, r["extents"])), duration(r["fftw_median_s"]), duration(r["median_s"]),
+                     f"{r['ratio']:.2f} [{low:.2f}, {high:.2f}]",
+                     *(f"{100 * r[k] / r['array_bytes']:.1f}%" for k in ("extra_bytes", "fftw_extra_bytes"))))
+    table(("ranks", "complex numbers", "FFTW", "taquin", "relative to FFTW", "resident beyond the arrays, of one", "FFTW"), rows)
+
+
+def scalapack():
+    """pdgemr2d of libtaquin_scalapack beside ScaLAPACK's."""
+    rows = []
+    for line in (RESULTS / "layouts/scalapack.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        ranks, order, block, source, target, ours, theirs, ratio, extra, their_extra, local = line.split()
+        rows.append((ranks, f"{order}²", block, f"{source} to {target}".replace("x", "×"), duration(float(theirs) / 1e3),
+                     duration(float(ours) / 1e3), ratio, *(f"{100 * int(e) / int(local):.1f}%" for e in (extra, their_extra))))
+    table(("ranks", "doubles", "block", "grids", "ScaLAPACK", "taquin", "relative to ScaLAPACK", "resident beyond the arrays, of the local matrix",
+           "ScaLAPACK"), rows)
+
+
 def nodes(distribution, workload="regular"):
     """Simulated plans: the fastest selector of an MPI library, and the fastest algorithm of taquin."""
     groups = {}
@@ -304,7 +340,8 @@ def check():
 
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
-        "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
+        "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
+        "fftw": fftw, "scalapack": scalapack, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
