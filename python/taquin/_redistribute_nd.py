@@ -49,8 +49,8 @@ def redistribute_nd(
     :param comm: an mpi4py communicator. Collective over it.
     :param storage: a contiguous array that begins where `array` does, whose memory may be used.
     :param memory: bytes of scratch memory per rank (or "64M"); None: no limit. About 4·sqrt(n·p) + 300·p + 16K bytes are
-        needed for blocks of n bytes on p ranks; with 2·sqrt(94·n·(8 + 2·p)) + 300·p + 32K it is two to three times as
-        fast. At most 2·sqrt(94·n·(81 + 2·p)) + n/200 + 300·p + 25K are used.
+        needed for blocks of n bytes on p ranks; more makes it faster. At most 4·sqrt(n·(p + 1)) + n/64 +
+        min(n/4, 512K) + 300·p + 25K are used.
     :param algorithm: "auto", which is "layouts".
     :param check: no effect: every item has one place.
     :param timeout: seconds that the call may wait, and `on_timeout` what follows: as in :func:`alltoall`.

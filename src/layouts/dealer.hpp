@@ -79,7 +79,6 @@ class dealer {
   /// The bytes that fill no page.
   [[nodiscard]] std::byte* rest(std::size_t stream) noexcept { return &buffers_[stream * page_]; }
   [[nodiscard]] std::size_t rest_bytes(std::size_t stream) const noexcept { return fill_[stream]; }
-  [[nodiscard]] std::size_t pages() const noexcept { return pages_; }
   [[nodiscard]] static std::size_t footprint(std::size_t streams, std::size_t page_bytes) noexcept {
     return streams * (page_bytes + sizeof(std::size_t));
   }

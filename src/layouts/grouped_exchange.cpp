@@ -1,6 +1,7 @@
 #include "layouts/grouped_exchange.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "algorithms/in_place/in_place_operation.hpp"
 #include "taquin/exchange.hpp"
@@ -28,18 +29,48 @@ void count(const owner_runs& runs, const layout& theirs, numbers_of_ranks& n) {
   }
 }
 
+// The greatest common divisor of the indices at which a dimension is cut, and of `extent`.
+count_t common_divisor(const dimension& d, count_t extent) {
+  if (d.processes == 1) return extent;
+  if (d.block > 0) return std::gcd(extent, d.block);
+  count_t end = 0;
+  for (int p = 0; p + 1 < d.processes; ++p) {
+    end += d.owned(p);
+    extent = std::gcd(extent, end);
+  }
+  return extent;
+}
+
 }  // namespace
+
+std::size_t common_run(const layout& from, const layout& to, const layout_options& o) {
+  std::size_t elements = 1;  // of the axes that neither cuts
+  for (std::size_t k = from.dimensions().size(); k-- > 0;) {
+    const auto d = as_size(layout_access::axis(from, k));
+    const count_t extent = from.dimensions()[d].extent;
+    const count_t divisor = common_divisor(to.dimensions()[o.axes.empty() ? d : as_size(o.axes[d])],
+                                           common_divisor(from.dimensions()[d], extent));
+    elements *= as_size(divisor);
+    if (divisor != extent) break;
+  }
+  return elements;
+}
 
 std::size_t grouped_sizes::left_of(std::size_t room, std::size_t ranks) {
   return room - std::min(room, least_of_exchange(ranks) + 2 * numbers_of_ranks::bytes(ranks));
 }
 
 grouped_sizes grouped_sizes::within(std::size_t room, std::size_t streams, std::size_t most, std::size_t ranks,
-                                    std::size_t scratch) {
+                                    std::size_t run, std::size_t scratch) {
   grouped_sizes s{.streams = streams, .exchange = least_of_exchange(ranks)};
   // The exchange has a half of what is left.
-  s.page = grouping::page_for(streams, most, left_of(room, ranks) / 2);
-  s.scratch = std::max(grouping::bytes(streams, s.page, most) + alignment, scratch);
+  const std::size_t half = left_of(room, ranks) / 2;
+  s.page = grouping::page_for(streams, most, half);
+  const std::size_t whole = grouping::whole_page_for(streams, most, half, run);
+  s.whole = whole > 0 &&
+            grouping::bytes(streams, whole, most, true) <= std::max(half, grouping::bytes(streams, s.page, most));
+  if (s.whole) s.page = whole;
+  s.scratch = std::max(grouping::bytes(streams, s.page, most, s.whole) + alignment, scratch);
   if (s.bytes(ranks) < room) s.exchange += std::min(room - s.bytes(ranks), most / 4);
   return s;
 }
@@ -48,7 +79,7 @@ std::size_t grouped_sizes::bytes(std::size_t ranks) const noexcept {
   return scratch + 2 * numbers_of_ranks::bytes(ranks) + exchange;
 }
 
-void grouped_exchange::join(std::byte* data, call&, MPI_Comm comm) {
+void grouped_exchange::join(std::byte* data, MPI_Comm comm) {
   count(move_.leaving, move_.to, out_);
   count(move_.coming, move_.from, in_);
   const auto view = [](const std::pmr::vector<count_t>& list) { return count_view(list.data()); };
@@ -60,7 +91,7 @@ void grouped_exchange::join(std::byte* data, call&, MPI_Comm comm) {
 template <class F>
 void grouped_exchange::with_groups(std::size_t streams, F f) const {
   std::pmr::monotonic_buffer_resource memory(scratch_.data(), scratch_.size(), std::pmr::null_memory_resource());
-  grouping g(streams, sizes_.page, move_.most, &memory);
+  grouping g(streams, sizes_.page, move_.most, &memory, sizes_.whole);
   f(g);
 }
 

@@ -9,24 +9,42 @@
 
 namespace taquin::detail {
 
-std::size_t grouping::bytes(std::size_t streams, std::size_t page_bytes, std::size_t most) noexcept {
-  return dealer::footprint(streams, page_bytes) + sizeof(std::uint32_t) * (most / page_bytes) +
+namespace {
+constexpr std::size_t enough = 16384;  // bytes of a page, beyond which time no longer depends on it
+}  // namespace
+
+std::size_t grouping::bytes(std::size_t streams, std::size_t page_bytes, std::size_t most, bool whole) noexcept {
+  return dealer::footprint(streams, whole ? 0 : page_bytes) + sizeof(std::uint32_t) * (most / page_bytes) +
          sizeof(std::size_t) * (streams + 1) + page_bytes;
 }
 
 std::size_t grouping::page_for(std::size_t streams, std::size_t most, std::size_t room) noexcept {
   constexpr std::size_t least = 64;
-  constexpr std::size_t enough = 16384;  // beyond it time no longer depends on it
   const double best = std::sqrt(sizeof(std::uint32_t) * static_cast<double>(most) / static_cast<double>(streams + 1));
   auto chosen = std::max<std::size_t>(static_cast<std::size_t>(best) / least * least, least);
   while (2 * chosen <= enough && bytes(streams, 2 * chosen, most) <= room) chosen *= 2;
   return chosen;
 }
 
-grouping::grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory)
+std::size_t grouping::whole_page_for(std::size_t streams, std::size_t most, std::size_t room,
+                                     std::size_t run) noexcept {
+  constexpr std::size_t least = 1024;  // smaller ones take longer to move than to partition
+  std::size_t best = 0;
+  for (std::size_t n = (run + enough - 1) / enough; n > 0 && run / n >= least; ++n) {
+    if (run % n != 0) continue;
+    const std::size_t page = run / n;
+    if (bytes(streams, page, most, true) <= room) return page;
+    if (best == 0 || bytes(streams, page, most, true) < bytes(streams, best, most, true)) best = page;
+  }
+  return best;
+}
+
+grouping::grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory,
+                   bool whole)
     : streams_(streams),
       page_(page_bytes),
-      dealer_(streams, page_bytes, memory),
+      whole_(whole),
+      dealer_(streams, page_bytes, memory, whole),
       pages_(most / page_bytes, 0, memory),
       first_(streams + 1, 0, memory),
       spare_(page_bytes, std::byte{}, memory) {}
@@ -51,7 +69,7 @@ void grouping::bring_pages_together(std::byte* data, std::size_t full) {
 void grouping::take_apart(std::byte* data, std::size_t full) {
   number_pages();
   std::size_t rests = 0;
-  for (std::size_t s = 0; s < streams_; ++s) {  // the rests leave: all moves go down
+  for (std::size_t s = 0; !whole_ && s < streams_; ++s) {  // the rests leave: all moves go down
     const std::size_t n = (first_[s + 1] - first_[s]) * page_;
     std::byte* const to = data + first_[s] * page_;
     if (rests > 0) std::memmove(to, to + rests, n);

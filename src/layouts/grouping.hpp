@@ -14,15 +14,22 @@ namespace taquin::detail {
 /// Partitions the runs into pages of one stream each (a dealer), moves the pages of each stream together along cycles,
 /// and appends the bytes that fill no page. Back: the same steps in the reverse order.
 ///
-/// Memory: a page for each stream and one more, and 4 bytes for each page of the array.
+/// Where every run is whole pages nothing is partitioned: pages only change places.
+///
+/// Memory: a page for each stream and one more, and 4 bytes for each page of the array; of whole pages a single one.
 class grouping {
  public:
   /// Bytes that it takes from its memory for arrays of at most `most` bytes.
-  static std::size_t bytes(std::size_t streams, std::size_t page_bytes, std::size_t most) noexcept;
+  static std::size_t bytes(std::size_t streams, std::size_t page_bytes, std::size_t most, bool whole = false) noexcept;
   /// The size of a page: the one that needs least memory, or a larger one within `room`.
   static std::size_t page_for(std::size_t streams, std::size_t most, std::size_t room) noexcept;
+  /// The largest worthwhile page of which all runs consist, if their lengths are multiples of `run` bytes: within
+  /// `room`, or the one that needs least memory. 0: there is none.
+  static std::size_t whole_page_for(std::size_t streams, std::size_t most, std::size_t room, std::size_t run) noexcept;
 
-  grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory);
+  /// `whole`: all runs will consist of whole pages.
+  grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory,
+           bool whole = false);
 
   /// A stream whose pages are together: its pages, the bytes that fill none, and where all of it belongs. That place
   /// overlaps only these pages and later streams, which are in their places.
@@ -40,15 +47,17 @@ class grouping {
 
   /// `forward(f)` calls f(stream, bytes) for each run of the array, in the order of its memory. Afterwards the bytes of
   /// stream 0 come first, in their order. `put(stream, parts)`, from the last stream to the first, brings each to its
-  /// place.
+  /// place; it is not called where runs are whole pages, which are in their places then.
   template <class Forward, class Put>
   void group(std::byte* data, Forward forward, Put put) {
     restart();
     std::size_t full = 0;
     forward([&](std::size_t stream, std::size_t n) {
-      dealer_.deal(data, stream, n, [&](std::size_t s) { note(full, s); });
+      const auto on_page = [&](std::size_t s) { note(full, s); };
+      whole_ ? dealer_.pretend(stream, n, on_page) : dealer_.deal(data, stream, n, on_page);
     });
     bring_pages_together(data, full);  // now first_ is the end of each stream
+    if (whole_) return;
     std::size_t rests = 0;
     for (std::size_t s = 0; s < streams_; ++s) rests += dealer_.rest_bytes(s);
     for (std::size_t s = streams_; s-- > 0;) {  // rests come in between: from the last stream on, all moves go up
@@ -67,6 +76,7 @@ class grouping {
     forward(
         [&](std::size_t stream, std::size_t n) { dealer_.pretend(stream, n, [&](std::size_t s) { note(full, s); }); });
     take_apart(data, full);
+    if (whole_) return;
     backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
   }
 
@@ -84,6 +94,7 @@ class grouping {
 
   std::size_t streams_;
   std::size_t page_;
+  bool whole_;
   dealer dealer_;
   std::pmr::vector<std::uint32_t> pages_;
   std::pmr::vector<std::size_t> first_;  // page of each stream

@@ -1,6 +1,6 @@
 // A redistribution between layouts in one array.
 //
-// Steps: an exchange in place (array_exchange), after which a rank's part lies as the target has it, if the target had
+// Steps: an exchange in place (grouped_exchange), after which a rank's part lies as the target has it, if the target had
 // the source's order of axes; then these change places. Leading dimensions and halos are closed before and opened
 // afterwards. Everything is agreed and allocated before the first step, so that nothing can be refused in between.
 #include <algorithm>
@@ -19,7 +19,6 @@
 #include "layouts/layout_call.hpp"
 #include "layouts/mover.hpp"
 #include "layouts/owner_runs.hpp"
-#include "layouts/paged_exchange.hpp"
 #include "layouts/permute_axes.hpp"
 #include "taquin/error.hpp"
 #include "taquin/layout.hpp"
@@ -98,7 +97,7 @@ class one_array_mover final : public layout_mover, private layout_call {
       element_ = as_size(e.size);
       prepare(all);
     });
-    exchange_->join(data_, running, x.comm);
+    exchange_->join(data_, x.comm);
   }
 
   void start() override {
@@ -162,14 +161,14 @@ class one_array_mover final : public layout_mover, private layout_call {
     const problem p = describe_problem();
     const std::size_t held = copies() + all.max_rank_bytes;
     const std::size_t room = std::min(all.memory - std::min<std::size_t>(all.memory, held), worth(p));
-    if (choose_pages(p, room, held)) return;
     order_.emplace(p.order(), p.extents(), element_, grouped_sizes::left_of(room, p.ranks) / 2);
-    const grouped_sizes sizes = grouped_sizes::within(room, p.streams, p.most, p.ranks, order_->bytes());
+    const grouped_sizes sizes = grouped_sizes::within(room, p.streams, p.most, p.ranks,
+                                                      common_run(from, to, options) * element_, order_->bytes());
     need(held + sizes.bytes(p.ranks), all.memory);
     budget.charge(held);
     scratch_.reset(sizes.scratch);
-    exchange_ =
-        std::make_unique<grouped_exchange>(move_of(p), sizes, std::span(scratch_.data(), scratch_.size()), &budget);
+    const array_move move{from, to, *leaving_, *coming_, p.most, p.ranks, options};
+    exchange_.emplace(move, sizes, std::span(scratch_.data(), scratch_.size()), &budget);
   }
 
   // Axis k: of the source's memory.
@@ -206,28 +205,9 @@ class one_array_mover final : public layout_mover, private layout_call {
 
   // No more memory than this saves time.
   static std::size_t worth(const problem& p) {
-    const auto n = static_cast<double>(p.most);
-    const auto pages = 2 * std::sqrt(94 * n * static_cast<double>(81 + 2 * p.ranks));
-    return static_cast<std::size_t>(pages + n / 200) + 300 * p.ranks + 25000;
-  }
-
-  // Page by page, where the array is large enough and `room` suffices. The permutation of axes has the rest.
-  bool choose_pages(const problem& p, std::size_t room, std::size_t held) {
-    constexpr std::size_t least = std::size_t{256} << 10U;  // of smaller arrays the messages take more time
-    if (p.most < least) return false;
-    const std::size_t of_order = axis_permutation(p.order(), p.extents(), element_, 0).bytes();
-    const paged_sizes sizes =
-        paged_sizes::within(of_order > 0 ? room / 2 : room, p.most, p.ranks, common_run(from, to, options) * element_);
-    if (sizes.bytes() + of_order > room) return false;
-    budget.charge(held);
-    order_.emplace(p.order(), p.extents(), element_, room - sizes.bytes());
-    scratch_.reset(order_->bytes());
-    exchange_ = std::make_unique<paged_exchange>(move_of(p), sizes, &budget);
-    return true;
-  }
-
-  [[nodiscard]] array_move move_of(const problem& p) const {
-    return {from, to, *leaving_, *coming_, p.most, p.ranks, options};
+    constexpr std::size_t enough = std::size_t{512} << 10U;
+    const double pages = 4 * std::sqrt(static_cast<double>(p.most) * static_cast<double>(p.streams + 1));
+    return static_cast<std::size_t>(pages) + p.most / 64 + std::min(p.most / 4, enough) + 300 * p.ranks + 25000;
   }
 
   // The elements of a rank in `mine`, by the positions of `theirs`. `leaving`: mine is the source.
@@ -253,7 +233,7 @@ class one_array_mover final : public layout_mover, private layout_call {
   std::optional<axis_permutation> order_;
   std::array<int, most_dimensions> place_there_{};  // of an axis of the source's memory in the target's
   raw_buffer scratch_;
-  std::unique_ptr<array_exchange> exchange_;
+  std::optional<grouped_exchange> exchange_;
   bool pending_ = false;
 };
 

@@ -381,7 +381,7 @@ void fail_each_of_layouts(fault kind, count_t columns, bool runs) {
   EXPECT_TRUE(kept || kind != fault::memory) << "no error of all ranks was tried";
 }
 
-// Few columns are grouped by rank, many move page by page.
+// Runs that are partitioned, and runs of whole pages.
 TEST(faults_of_layouts, leave_the_array_where_all_ranks_have_the_error) {
   for (const count_t columns : {40, 20000})
     for (const bool runs : {false, true}) fail_each_of_layouts(fault::memory, columns, runs);

@@ -182,7 +182,7 @@ TEST(layouts, large_arrays_move_in_one_array) {
     }
 }
 
-// Page by page: with memory for that, of runs that are whole pages and others, cut in every way.
+// Runs that are whole pages and others, cut in every way.
 TEST(layouts, arrays_of_many_pages_move_in_one_array) {
   const int ranks = test::size_of(MPI_COMM_WORLD);
   const auto cut = [&](std::string_view how, count_t n) {
