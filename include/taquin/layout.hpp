@@ -237,8 +237,8 @@ void redistribute(const void* from_array, const layout& from, void* to_array, co
 /// any other, the contents of the array are not known.
 ///
 /// Scratch memory: at least about 4·√(n·p) + 300·p + 16 KiB bytes, for n bytes on the rank with most, of p ranks; where
-/// axes change places, at least n/16384 and 64 KiB. At most 4·√(n·(p + 1)) + n/64 + min(n/4, 512 KiB) + 300·p + 25 KB are
-/// used.
+/// axes change places, at least n/16384 and 64 KiB. At most 4·√(n·(p + 1)) + n/64 + min(n/4, 512 KiB) + 300·p + 25 KB
+/// are used.
 ///
 /// Sources: exchange in place: Hofmann, Rünger, An In-Place Algorithm for Irregular All-to-All Communication with
 /// Limited Memory, §3.

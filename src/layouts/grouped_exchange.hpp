@@ -79,8 +79,8 @@ struct grouped_sizes {
   std::size_t scratch = 0;   ///< bytes for the rank's own steps
   std::size_t exchange = 0;  ///< bytes that the exchange in place may take
   /// The same on all ranks: the largest that are worth it within `room`, or the least. `most`: bytes of the largest
-  /// part of any rank. `run`: bytes of which the length of every run of every rank is a multiple. `scratch`: that there is
-  /// in any case.
+  /// part of any rank. `run`: bytes of which the length of every run of every rank is a multiple. `scratch`: that there
+  /// is in any case.
   static grouped_sizes within(std::size_t room, std::size_t streams, std::size_t most, std::size_t ranks,
                               std::size_t run, std::size_t scratch);
   /// The rest of `room`, for the rank's own steps and for more than the least exchange.

@@ -1,7 +1,7 @@
 // A redistribution between layouts in one array.
 //
-// Steps: an exchange in place (grouped_exchange), after which a rank's part lies as the target has it, if the target had
-// the source's order of axes; then these change places. Leading dimensions and halos are closed before and opened
+// Steps: an exchange in place (grouped_exchange), after which a rank's part lies as the target has it, if the target
+// had the source's order of axes; then these change places. Leading dimensions and halos are closed before and opened
 // afterwards. Everything is agreed and allocated before the first step, so that nothing can be refused in between.
 #include <algorithm>
 #include <array>

@@ -151,9 +151,9 @@ contains
     call taquin_layout_create(extents, [1, ranks], even, ierror=ierror)
     CHECK(ierror == MPI_SUCCESS)
     call taquin_layout_local_extents(even, rank, one, ierror)
-    SHORT('extents has fewer elements')
+    SHORT('extents or coordinates has fewer elements')
     call taquin_layout_set_allocated(even, [2_MPI_COUNT_KIND], ierror)
-    SHORT('extents has fewer elements')
+    SHORT('extents or coordinates has fewer elements')
     call taquin_layout_local_extents(even, rank, extents, ierror)
     CHECK(ierror == MPI_SUCCESS .and. all(extents == [2, 1]))
     here = rank
