@@ -352,7 +352,9 @@ class two_phase_body final : public operation {
   std::size_t phase_ = 2;
 };
 
-bool supports(const shape& s) noexcept { return most_forwarded(s) <= std::numeric_limits<int>::max(); }
+bool supports(const shape& s) noexcept {
+  return separate_buffers(s) && most_forwarded(s) <= std::numeric_limits<int>::max();
+}
 
 std::size_t memory(const shape& s, const options& o) noexcept {
   const algorithm& inner = inner_of(o);
