@@ -59,7 +59,12 @@ std::vector<T> numbers(const std::vector<std::byte>& bytes) {
 template <class T>
 std::complex<double> some_scale(int turn) {
   if (is_complex<T>) return {0.5 * turn, turn % 2 == 0 ? 0.0 : -2.0};
-  return std::is_unsigned_v<T> ? 3.0 : std::is_integral_v<T> ? -2.0 - turn : -0.5;
+  if constexpr (std::is_unsigned_v<T>)
+    return 3.0;
+  else if constexpr (std::is_integral_v<T>)
+    return -2.0 - turn;
+  else
+    return -0.5;
 }
 
 // Elements of the target that do not move keep their values; in one array nothing is known of them.
