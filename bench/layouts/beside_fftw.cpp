@@ -18,6 +18,7 @@
 
 #include "base/sizes.hpp"
 #include "examples/fourier.hpp"
+#include "harness/interleaved.hpp"
 #include "harness/resident.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
@@ -150,14 +151,11 @@ class race {
     prepare_ours();
     if (plan_ == nullptr) throw usage_error("FFTW has no plan for this", MPI_ERR_ARG);
     std::vector<double> ratios;
-    const double begin = MPI_Wtime();
-    for (int again = 1; again != 0;) {
+    interleave(s_.seconds, 7, [&] {
       for (contender* c : {&ours_, &theirs_}) measure(*c);
       check();
       if (ours_.times.size() > 1) ratios.push_back(ours_.times.back() / theirs_.times.back());  // the first maps memory
-      again = ratios.size() < 6 || MPI_Wtime() - begin < s_.seconds ? 1 : 0;
-      TAQUIN_MPI(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    }
+    });
     if (rank_ == 0) report(summarise(ratios));
     return wrong_ == 0 ? 0 : 1;
   }
@@ -165,14 +163,9 @@ class race {
   void measure(contender& c) {
     c.fill(rank_);
     const resident_memory memory;
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    const double begin = MPI_Wtime();
-    c.run();
-    double time = MPI_Wtime() - begin;
+    c.times.push_back(slowest(c.run));
     std::size_t extra = memory.most_more();
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &extra, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD));
-    c.times.push_back(time);
     c.extra = std::max(c.extra, extra);  // what the first call allocates and keeps included
   }
 

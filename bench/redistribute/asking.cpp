@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "harness/interleaved.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
@@ -62,29 +63,23 @@ int work(const settings& s, int rank, int ranks) {
   redistribution waits(data.data(), s.blocks, s.block_bytes, MPI_CHAR, MPI_COMM_WORLD);
   redistribution starts(data.data(), s.blocks, s.block_bytes, MPI_CHAR, MPI_COMM_WORLD);
   const auto timed = [&](bool started) {
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    const double begin = MPI_Wtime();
-    if (started) {
-      starts.start(mine.ranks, mine.indices);
-      starts.wait();
-    } else {
-      waits(mine.ranks, mine.indices);
-    }
-    double time = MPI_Wtime() - begin;
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return time;
+    return slowest([&] {
+      if (started) {
+        starts.start(mine.ranks, mine.indices);
+        starts.wait();
+      } else {
+        waits(mine.ranks, mine.indices);
+      }
+    });
   };
   std::vector<double> by_start;
   std::vector<double> by_wait;
   std::vector<double> ratios;
-  const double begin = MPI_Wtime();
-  for (int again = 1; again != 0;) {
+  interleave(s.seconds, 8, [&] {
     by_start.push_back(timed(true));
     by_wait.push_back(timed(false));
     ratios.push_back(by_wait.back() / by_start.back());
-    again = ratios.size() < 8 || MPI_Wtime() - begin < s.seconds ? 1 : 0;
-    TAQUIN_MPI(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  }
+  });
   const summary ratio = summarise(ratios);
   if (rank == 0)
     fmt::print(

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "harness/interleaved.hpp"
 #include "harness/resident.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
@@ -55,14 +56,11 @@ class race {
 
   int run() {
     std::vector<double> ours, theirs, ratios;
-    const double begin = MPI_Wtime();
-    for (int again = 1; again != 0;) {
+    interleave(s_.seconds, 8, [&] {
       ours.push_back(timed(extra_, [&] { migrate_all(); }));
       theirs.push_back(timed(copies_extra_, [&] { by_copies(); }));
       ratios.push_back(ours.back() / theirs.back());
-      again = ratios.size() < 8 || MPI_Wtime() - begin < s_.seconds ? 1 : 0;
-      TAQUIN_MPI(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    }
+    });
     if (rank_ == 0) report(median(ours), median(theirs), summarise(ratios));
     return wrong_ == 0 ? 0 : 1;
   }
@@ -72,12 +70,8 @@ class race {
   double timed(std::size_t& extra, Step step) {
     fill();
     const resident_memory memory;
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    const double begin = MPI_Wtime();
-    step();
-    double time = MPI_Wtime() - begin;
+    const double time = slowest(step);
     std::size_t more = memory.most_more();
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD));
     extra = std::max(extra, more);
     check();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/sizes.hpp"
+#include "harness/interleaved.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
@@ -64,14 +65,11 @@ class race {
     std::vector<double> theirs;
     std::vector<double> ratios;
     statistics done;
-    const double begin = MPI_Wtime();
-    for (int again = 1; again != 0;) {
+    interleave(s_.seconds, 8, [&] {
       ours.push_back(timed([&] { migrate_them(done); }));
       theirs.push_back(timed([&] { by_copies(); }));
       ratios.push_back(ours.back() / theirs.back());
-      again = ratios.size() < 8 || MPI_Wtime() - begin < s_.seconds ? 1 : 0;
-      TAQUIN_MPI(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    }
+    });
     const summary ratio = summarise(ratios);
     std::size_t peak = done.peak_memory;
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD));
@@ -83,11 +81,7 @@ class race {
   template <class Step>
   double timed(Step step) {
     elements_.assign(original_.begin(), original_.end());
-    TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    const double begin = MPI_Wtime();
-    step();
-    double time = MPI_Wtime() - begin;
-    TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    const double time = slowest(step);
     for (const T& e : elements_) wrong_ += e.to != rank_;
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &wrong_, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     return time;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "algorithms/in_place/in_place_operation.hpp"
+#include "exchange/shape.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -12,8 +13,15 @@ namespace {
 
 constexpr std::size_t alignment = 128;  // of what a grouping allocates
 
+constexpr std::size_t plan_slack = 4096;  // the most that a plan takes beside its operation
+
+// The least memory of the exchange: of bytes, among all ranks.
 std::size_t least_of_exchange(std::size_t ranks) {
-  return in_place_operation::least(shape_of_bytes(ranks, true)) + plan_slack;
+  shape s;
+  s.in_place = true;
+  s.ranks = s.max_peers = static_cast<int>(ranks);
+  s.unit_span = s.unit_size = 1;
+  return in_place_operation::least(s) + plan_slack;
 }
 
 // The bytes of this rank's runs, and where they begin in its array, position by position of the other grid.
@@ -83,9 +91,17 @@ void grouped_exchange::join(std::byte* data, MPI_Comm comm) {
   count(move_.leaving, move_.to, out_);
   count(move_.coming, move_.from, in_);
   const auto view = [](const std::pmr::vector<count_t>& list) { return count_view(list.data()); };
+  taquin::options o;
+  o.algorithm = "in_place";
+  o.memory = sizes_.exchange;
+  o.timeout = move_.options.timeout;
+  o.on_timeout = move_.options.on_timeout;
+  o.in_flight = move_.options.in_flight;
+  o.progress = move_.options.progress;
+  o.stats = &moved_;
   plan_.emplace(exchange::alltoallv_in_place(data, view(out_.counts), view(out_.first), view(in_.counts),
                                              view(in_.first), MPI_BYTE, comm),
-                move_.inner("in_place", sizes_.exchange, moved_));
+                o);
 }
 
 template <class F>

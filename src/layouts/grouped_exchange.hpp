@@ -6,7 +6,6 @@
 // Memory: grouping::bytes, four numbers for each rank, and what the exchange in place is given.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <optional>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "base/sizes.hpp"
-#include "exchange/shape.hpp"
 #include "layouts/access.hpp"
 #include "layouts/grouping.hpp"
 #include "layouts/owner_runs.hpp"
@@ -34,34 +32,7 @@ struct array_move {
   std::size_t most;
   std::size_t ranks;
   const layout_options& options;
-
-  /// For an exchange inside.
-  [[nodiscard]] taquin::options inner(const char* algorithm, std::size_t memory, statistics& stats) const {
-    taquin::options o;
-    o.algorithm = algorithm;
-    o.memory = memory;
-    o.timeout = options.timeout;
-    o.on_timeout = options.on_timeout;
-    o.in_flight = options.in_flight;
-    o.progress = options.progress;
-    o.stats = &stats;
-    return o;
-  }
 };
-
-/// Beside what its operation takes, a plan takes at most so many bytes.
-inline constexpr std::size_t plan_slack = 4096;
-
-/// All ranks exchange bytes.
-inline shape shape_of_bytes(std::size_t ranks, bool in_place) noexcept {
-  shape s;
-  s.in_place = in_place;
-  s.ranks = static_cast<int>(ranks);
-  s.max_peers = static_cast<int>(ranks);
-  s.unit_span = 1;
-  s.unit_size = 1;
-  return s;
-}
 
 /// A number for each rank, and the sums of those before it.
 struct numbers_of_ranks {

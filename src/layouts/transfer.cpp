@@ -122,15 +122,15 @@ bool layout_transfer::send() {
     if (requests_.active(next_send_)) return false;
     copier_.pack(sent_.walk, from_, slot(next_send_));
     change_.apply(slot(next_send_), bytes);
-  }
-  if (sent_.own()) {
-    if (change_) copier_.unpack(sent_.walk, slot(next_send_), to_);
-  } else {
-    requests_.send_synchronously(next_send_, slot(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(), tag_,
-                                 comm_.get());
-    next_send_ = (next_send_ + 1) % sizes_.slots;
-    ++messages_;
-    bytes_sent_ += bytes;
+    if (sent_.own()) {
+      copier_.unpack(sent_.walk, slot(next_send_), to_);
+    } else {
+      requests_.send_synchronously(next_send_, slot(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(), tag_,
+                                   comm_.get());
+      next_send_ = (next_send_ + 1) % sizes_.slots;
+      ++messages_;
+      bytes_sent_ += bytes;
+    }
   }
   bytes_copied_ += bytes;
   sent_.next();
