@@ -58,20 +58,20 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-  const fourier_3d transform(extents, ranks / columns, columns, MPI_COMM_WORLD,
-                             static_cast<std::size_t>(argument(5, 1 << 20)));
-  std::vector<number> array(transform.local_size());
-  for_each(transform.layout(), extents, rank, array, [&](auto index, number& v) { v = wave_at(index, extents); });
+  const fourier_stages stages(extents, ranks / columns, columns);
+  std::vector<number> array(stages.local_size(rank));
+  fourier_3d transform(stages, array, MPI_COMM_WORLD, static_cast<std::size_t>(argument(5, 1 << 20)));
+  for_each(stages.layout(), extents, rank, array, [&](auto index, number& v) { v = wave_at(index, extents); });
 
   const auto all = static_cast<double>(extents[0] * extents[1] * extents[2]);
   std::array<double, 2> error{};
-  transform(array, FFTW_FORWARD);
-  for_each(transform.layout(), extents, rank, array, [&](auto index, number& v) {
+  transform(FFTW_FORWARD);
+  for_each(stages.layout(), extents, rank, array, [&](auto index, number& v) {
     const bool peak = index == std::array{wave[0] % extents[0], wave[1] % extents[1], wave[2] % extents[2]};
     error[0] = std::max(error[0], std::abs(v / all - (peak ? 1.0 : 0.0)));
   });
-  transform(array, FFTW_BACKWARD);
-  for_each(transform.layout(), extents, rank, array,
+  transform(FFTW_BACKWARD);
+  for_each(stages.layout(), extents, rank, array,
            [&](auto index, number& v) { error[1] = std::max(error[1], std::abs(v / all - wave_at(index, extents))); });
 
   MPI_Allreduce(MPI_IN_PLACE, error.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

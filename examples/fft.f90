@@ -1,6 +1,6 @@
-! A 3-D Fourier transform on any process grid, without a second array: serial FFTW for the lines of one dimension at a
-! time, taquin for the redistributions between them. The array holds one wave; its spectrum is a single number, and the
-! transform back gives the wave again.
+! A 3-D Fourier transform on any process grid, without a second array: serial FFTW along the dimensions that are whole,
+! taquin for the redistributions between them, all planned once. The array holds one wave; its spectrum is a single
+! number, and the transform back gives the wave again.
 !
 !   fft [X Y Z [COLUMNS [MEMORY]]]
 !
@@ -14,11 +14,20 @@ program fft
   integer, parameter :: k = MPI_COUNT_KIND, number = c_double_complex
   integer, parameter :: wave(3) = [3, 1, 2]  ! periods along each dimension
   double precision, parameter :: pi = acos(-1d0)
-  type(taquin_layout) :: stages(3)
+  ! How the array lies while FFTW transforms it: the layout, the processes along each dimension, whether it is transformed
+  ! here, FFTW's plans forward and backward, and the way to the next stage.
+  type fft_stage
+    type(taquin_layout) :: layout
+    integer :: grid(3)
+    logical :: transforms(3)
+    type(c_ptr) :: lines(2) = c_null_ptr
+    type(taquin_layout_plan) :: move
+  end type
+  type(fft_stage) :: stages(3)
   type(taquin_options) :: options
   integer(k) :: extents(3), most, elements
-  integer :: rank, ranks, rows, columns, stage, i
-  complex(number), allocatable :: array(:)
+  integer :: rank, ranks, rows, columns, stage, last
+  complex(number), allocatable, asynchronous :: array(:)
   double precision :: error(2)
   logical :: good
 
@@ -28,28 +37,36 @@ program fft
   extents = [argument(1, 48_k), argument(2, 40_k), argument(3, 36_k)]
   columns = int(argument(4, 1_k))
   rows = ranks / columns
-  options%memory = argument(5, 2_k**20)
-  call taquin_comm_set_options(MPI_COMM_WORLD, options)
 
-  ! The dimension whose lines are whole is the first one: (x, y, z), then (y, z, x), then (z, x, y).
-  call taquin_layout_create(extents, [1, rows, columns], stages(1))
-  call taquin_layout_create(cshift(extents, 1), [1, columns, rows], stages(2))
-  call taquin_layout_set_ranks(stages(2), [(i, i = 0, rows * columns - 1)], MPI_ORDER_FORTRAN)  ! as rows by columns
-  call taquin_layout_create(cshift(extents, 2), [1, rows, columns], stages(3))
+  ! Dimension x is whole, then y, then z. Where the grid has one row or one column, two dimensions are whole in one stage.
+  last = 0
+  call add_stage([1, rows, columns])
+  call add_stage([rows, 1, columns])
+  call add_stage([rows, columns, 1])
   most = 0
-  do stage = 1, 3
-    call taquin_layout_local_size(stages(stage), rank, elements)
+  do stage = 1, last
+    call taquin_layout_local_size(stages(stage)%layout, rank, elements)
     most = max(most, elements)
   end do
   allocate (array(most))
+  options%memory = argument(5, 2_k**20) / last  ! of each redistribution
+  call taquin_comm_set_options(MPI_COMM_WORLD, options)
+  do stage = 1, last
+    call plan_lines(stages(stage))
+    call taquin_redistribute_layout_in_place_init(array, stages(stage)%layout, stages(mod(stage, last) + 1)%layout, &
+      MPI_DOUBLE_COMPLEX, MPI_COMM_WORLD, stages(stage)%move)
+  end do
 
   call visit(1)
-  call transform(FFTW_FORWARD)
+  call transform(1)
   call visit(2)
-  call transform(FFTW_BACKWARD)
+  call transform(2)
   call visit(3)
-  do stage = 1, 3
-    call taquin_layout_free(stages(stage))
+  do stage = 1, last
+    if (c_associated(stages(stage)%lines(1))) call fftw_destroy_plan(stages(stage)%lines(1))
+    if (c_associated(stages(stage)%lines(2))) call fftw_destroy_plan(stages(stage)%lines(2))
+    call taquin_redistribute_layout_free(stages(stage)%move)
+    call taquin_layout_free(stages(stage)%layout)
   end do
 
   call MPI_Allreduce(MPI_IN_PLACE, error, 2, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)
@@ -71,30 +88,59 @@ contains
     read (text, *) argument
   end function
 
-  ! Transforms the array in its own memory; the transform back does not scale.
-  subroutine transform(direction)
-    integer(c_int), intent(in) :: direction
-    do stage = 1, 3
-      call transform_lines(extents(stage), direction)
-      call taquin_redistribute_layout_in_place(array, stages(stage), stages(mod(stage, 3) + 1), MPI_DOUBLE_COMPLEX, &
-        MPI_COMM_WORLD, axes=[3, 1, 2])
+  ! The stage of this process grid transforms the dimensions that are whole here and not in an earlier stage.
+  subroutine add_stage(grid)
+    integer, intent(in) :: grid(3)
+    logical :: now(3)
+    integer :: earlier
+    now = grid == 1
+    do earlier = 1, last
+      now = now .and. .not. stages(earlier)%transforms
+    end do
+    if (.not. any(now)) return
+    last = last + 1
+    stages(last)%grid = grid
+    stages(last)%transforms = now
+    call taquin_layout_create(extents, grid, stages(last)%layout)
+  end subroutine
+
+  ! FFTW's plans for all lines of this rank, in place, along the dimensions that a stage transforms.
+  subroutine plan_lines(s)
+    type(fft_stage), intent(inout) :: s
+    type(fftw_iodim64) :: along(3), repeated(3)
+    integer(k) :: mine(3)
+    integer(c_ptrdiff_t) :: stride
+    integer :: d, lines, others, sign
+    integer(c_int), parameter :: directions(2) = [FFTW_FORWARD, FFTW_BACKWARD]
+    call taquin_layout_local_extents(s%layout, rank, mine)
+    if (any(mine == 0)) return
+    lines = 0
+    others = 0
+    do d = 3, 1, -1  ! FFTW's first dimension changes slowest
+      stride = product(mine(:d - 1))
+      if (s%transforms(d)) then
+        lines = lines + 1
+        along(lines) = fftw_iodim64(mine(d), stride, stride)
+      else
+        others = others + 1
+        repeated(others) = fftw_iodim64(mine(d), stride, stride)
+      end if
+    end do
+    do sign = 1, 2
+      s%lines(sign) = fftw_plan_guru64_dft(lines, along, others, repeated, array, array, directions(sign), FFTW_ESTIMATE)
+      if (.not. c_associated(s%lines(sign))) error stop 'FFTW has no plan for these lines'
     end do
   end subroutine
 
-  ! Of the first dimension, which is whole.
-  subroutine transform_lines(length, direction)
-    integer(k), intent(in) :: length
-    integer(c_int), intent(in) :: direction
-    integer(c_int) :: n(1), lines
-    type(c_ptr) :: plan
-    call taquin_layout_local_size(stages(stage), rank, elements)
-    n = int(length, c_int)
-    lines = int(elements / length, c_int)
-    if (lines == 0) return
-    plan = fftw_plan_many_dft(1, n, lines, array, n, 1, n(1), array, n, 1, n(1), direction, FFTW_ESTIMATE)
-    if (.not. c_associated(plan)) error stop 'FFTW has no plan for these lines'
-    call fftw_execute_dft(plan, array, array)
-    call fftw_destroy_plan(plan)
+  ! Transforms the array in its own memory, forward (1) or backward (2), which does not scale.
+  subroutine transform(direction)
+    integer, intent(in) :: direction
+    do stage = 1, last
+      if (c_associated(stages(stage)%lines(direction))) &
+        call fftw_execute_dft(stages(stage)%lines(direction), array, array)
+      call taquin_redistribute_layout_start(stages(stage)%move)
+      call taquin_redistribute_layout_wait(stages(stage)%move)
+    end do
   end subroutine
 
   ! Fills the array with the wave (step 1), or compares it with the spectrum (step 2) or with the wave (step 3).
@@ -105,8 +151,8 @@ contains
     complex(number) :: expected
     double precision :: scale
     scale = product(dble(extents))
-    call taquin_layout_local_extents(stages(1), rank, mine)
-    call taquin_layout_coordinates(stages(1), rank, where)
+    call taquin_layout_local_extents(stages(1)%layout, rank, mine)
+    call taquin_layout_coordinates(stages(1)%layout, rank, where)
     begin = where * (extents / [1, rows, columns]) + min(int(where, k), mod(extents, int([1, rows, columns], k)))
     if (step > 1) error(step - 1) = 0
     at = 0

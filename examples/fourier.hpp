@@ -1,5 +1,5 @@
-// A 3-D Fourier transform on any process grid, in place: serial FFTW for the lines of one axis at a time, taquin for
-// the redistributions between them. There is no second array: scratch memory is what `memory` allows.
+// A 3-D Fourier transform on any process grid, in place: serial FFTW along the axes that are whole, taquin for the
+// redistributions between them. There is no second array: scratch memory is what `memory` allows.
 #pragma once
 
 #include <fftw3.h>
@@ -9,68 +9,115 @@
 #include <array>
 #include <complex>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "taquin/taquin.hpp"
 
-/// The array has `extents` elements, the last index changes fastest, and lies on a grid of rows × columns ranks:
-/// pencils; with one column, slabs. Axis 0 is cut over the rows, axis 1 over the columns, as by 2DECOMP&FFT and
-/// mpi4py-fft.
+/// How the array lies while FFTW transforms it, one stage after the other. It has `extents` elements, the last index
+/// changes fastest, and lies on a grid of rows × columns ranks: pencils; with one column, slabs. Axis 0 is cut over the
+/// rows, axis 1 over the columns, as by 2DECOMP&FFT and mpi4py-fft.
+class fourier_stages {
+ public:
+  struct stage {
+    taquin::layout lies;
+    std::vector<std::size_t> axes;  // whole here, and not in an earlier stage
+  };
+
+  fourier_stages(std::array<taquin::count_t, 3> extents, int rows, int columns) {
+    using cut = taquin::dimension;
+    const auto [x, y, z] = extents;
+    add({cut::even(x, rows), cut::even(y, columns), cut::whole(z)});
+    add({cut::even(x, rows), cut::whole(y), cut::even(z, columns)});
+    add({cut::whole(x), cut::even(y, rows), cut::even(z, columns)});
+  }
+
+  [[nodiscard]] const std::vector<stage>& all() const { return stages_; }
+  /// As the array lies before and after a transform.
+  [[nodiscard]] const taquin::layout& layout() const { return stages_.front().lies; }
+  /// Elements that the array of a rank must have room for: those of the stage that has most there.
+  [[nodiscard]] std::size_t local_size(int rank) const {
+    taquin::count_t most = 0;
+    for (const stage& s : stages_) most = std::max(most, s.lies.local_size(rank));
+    return static_cast<std::size_t>(most);
+  }
+
+ private:
+  void add(std::vector<taquin::dimension> dimensions) {
+    stage s;
+    for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
+      if (dimensions[axis].processes > 1 || done_[axis]) continue;
+      done_[axis] = true;
+      s.axes.push_back(axis);
+    }
+    if (s.axes.empty()) return;  // of slabs, two axes are whole in one stage
+    s.lies = taquin::layout(std::move(dimensions));
+    stages_.push_back(std::move(s));
+  }
+
+  std::vector<stage> stages_;
+  std::array<bool, 3> done_{};
+};
+
+/// The transform of one array, made once and run often: it keeps FFTW's plans and taquin's redistributions.
 class fourier_3d {
  public:
   using number = std::complex<double>;
 
-  /// Collective over `comm`, which has rows · columns ranks.
-  fourier_3d(std::array<taquin::count_t, 3> extents, int rows, int columns, MPI_Comm comm, std::size_t memory)
-      : comm_(comm), memory_(memory) {
-    MPI_Comm_rank(comm, &rank_);
-    using cut = taquin::dimension;
-    const auto [x, y, z] = extents;
-    // The axis whose lines are whole is the one that changes fastest.
-    stages_.push_back(taquin::layout({cut::even(x, rows), cut::even(y, columns), cut::whole(z)}));
-    stages_.push_back(
-        taquin::layout({cut::even(x, rows), cut::whole(y), cut::even(z, columns)}).stored(std::array{0, 2, 1}));
-    stages_.push_back(
-        taquin::layout({cut::whole(x), cut::even(y, rows), cut::even(z, columns)}).stored(std::array{1, 2, 0}));
-    lines_ = {z, y, x};
-  }
-
-  /// As an array of local_size() elements holds it, before and after.
-  [[nodiscard]] const taquin::layout& layout() const { return stages_.front(); }
-  /// Elements that the array must have room for: those of the stage that has most here.
-  [[nodiscard]] std::size_t local_size() const {
-    taquin::count_t most = 0;
-    for (const taquin::layout& s : stages_) most = std::max(most, s.local_size(rank_));
-    return static_cast<std::size_t>(most);
+  /// `array` has room for stages.local_size() elements, which FFTW overwrites while it plans unless `flags` are
+  /// FFTW_ESTIMATE. All redistributions together take at most `memory` bytes. Collective over `comm`, which has rows ·
+  /// columns ranks.
+  fourier_3d(const fourier_stages& stages, std::span<number> array, MPI_Comm comm, std::size_t memory,
+             unsigned flags = FFTW_ESTIMATE) {
+    const auto& all = stages.all();
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      lines_.push_back(
+          {plan_of(all[k], rank, array, FFTW_FORWARD, flags), plan_of(all[k], rank, array, FFTW_BACKWARD, flags)});
+      if (all.size() > 1)
+        moves_.emplace_back(array.data(), all[k].lies, all[(k + 1) % all.size()].lies, MPI_C_DOUBLE_COMPLEX, comm,
+                            taquin::layout_options{.memory = memory / all.size()});
+    }
   }
 
   /// Transforms the array in its own memory; `sign` is FFTW_FORWARD or FFTW_BACKWARD, which does not scale. Collective.
-  void operator()(std::span<number> array, int sign) const {
-    for (std::size_t axis = 0; axis < stages_.size(); ++axis) {
-      if (axis > 0) taquin::redistribute(array, stages_[axis - 1], stages_[axis], comm_, {.memory = memory_});
-      transform_lines(array, axis, sign);
+  void operator()(int sign) {
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      if (const fftw_plan lines = lines_[k][sign == FFTW_FORWARD ? 0 : 1].get(); lines != nullptr) fftw_execute(lines);
+      if (!moves_.empty()) moves_[k]();
     }
-    taquin::redistribute(array, stages_.back(), stages_.front(), comm_, {.memory = memory_});
   }
 
  private:
-  void transform_lines(std::span<number> array, std::size_t axis, int sign) const {
-    const int length = static_cast<int>(lines_[axis]);
-    const auto count = static_cast<int>(stages_[axis].local_size(rank_) / lines_[axis]);
-    if (count == 0) return;
+  struct destroy {
+    void operator()(fftw_plan plan) const { fftw_destroy_plan(plan); }
+  };
+  using owned_plan = std::unique_ptr<fftw_plan_s, destroy>;
+
+  // All lines of this rank, in place, along the axes of a stage; null where it has none.
+  static owned_plan plan_of(const fourier_stages::stage& s, int rank, std::span<number> array, int sign,
+                            unsigned flags) {
+    const std::vector<taquin::count_t> extents = s.lies.local_extents(rank);
+    std::vector<fftw_iodim64> transformed;
+    std::vector<fftw_iodim64> repeated;
+    std::ptrdiff_t stride = 1;
+    for (std::size_t axis = extents.size(); axis-- > 0; stride *= extents[axis]) {
+      const bool here = std::ranges::find(s.axes, axis) != s.axes.end();
+      (here ? transformed : repeated).push_back({static_cast<std::ptrdiff_t>(extents[axis]), stride, stride});
+    }
+    if (stride == 0) return {};
+    std::ranges::reverse(transformed);  // the first one changes slowest
+    std::ranges::reverse(repeated);
     auto* const data = reinterpret_cast<fftw_complex*>(array.data());
-    fftw_plan_s* const plan =
-        fftw_plan_many_dft(1, &length, count, data, nullptr, 1, length, data, nullptr, 1, length, sign, FFTW_ESTIMATE);
+    owned_plan plan(fftw_plan_guru64_dft(static_cast<int>(transformed.size()), transformed.data(),
+                                         static_cast<int>(repeated.size()), repeated.data(), data, data, sign, flags));
     if (plan == nullptr) throw std::runtime_error("FFTW has no plan for these lines");
-    fftw_execute(plan);
-    fftw_destroy_plan(plan);
+    return plan;
   }
 
-  MPI_Comm comm_;
-  std::size_t memory_;
-  int rank_ = 0;
-  std::vector<taquin::layout> stages_;      // by the axis that is whole: 2, 1, 0
-  std::array<taquin::count_t, 3> lines_{};  // its extent
+  std::vector<std::array<owned_plan, 2>> lines_;      // by stage: forward, backward
+  std::vector<taquin::layout_redistribution> moves_;  // from each stage to the next, and from the last to the first
 };

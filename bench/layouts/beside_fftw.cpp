@@ -88,13 +88,14 @@ class race {
     fftw_mpi_init();
     int status = 1;
     if (s_.work == "transform") {
-      const fourier_3d ours(n_, ranks_, 1, MPI_COMM_WORLD, memory_);
-      ours_.planes = ours.layout();
-      status = compare([&] { transform_by_fftw(); }, [&] { transform_by_taquin(ours); });
+      const fourier_stages stages(n_, ranks_, 1);
+      ours_.planes = stages.layout();
+      status = compare([&] { transform_by_fftw(); }, [&] { transform_by_taquin(stages); });
     } else {
       status = compare([&] { transpose_by_fftw(); }, [&] { transpose_by_taquin(); });
     }
     mine_ = {};
+    transform_ = {};
     plan_.reset();
     fftw_mpi_cleanup();
     return status;
@@ -133,9 +134,10 @@ class race {
     theirs_.run = [this] { fftw_execute(plan_.get()); };
   }
 
-  void transform_by_taquin(const fourier_3d& transform) {
-    ours_.array.resize(transform.local_size());
-    ours_.run = [this, &transform] { transform(ours_.array, FFTW_FORWARD); };
+  void transform_by_taquin(const fourier_stages& stages) {
+    ours_.array.resize(stages.local_size(rank_));
+    transform_ = std::make_unique<fourier_3d>(stages, ours_.array, MPI_COMM_WORLD, memory_);
+    ours_.run = [this] { (*transform_)(FFTW_FORWARD); };
   }
 
   void transform_by_fftw() {
@@ -216,6 +218,7 @@ class race {
   int wrong_ = 0;
   contender ours_, theirs_;
   std::unique_ptr<layout_redistribution> mine_;
+  std::unique_ptr<fourier_3d> transform_;
   plan plan_;
 };
 
