@@ -89,8 +89,10 @@ void taquin_f_refuse_next(int what) {
       "dest_ranks or dest_indices has fewer elements than length",
       "sources or counts has fewer elements than there are incoming blocks",
       "processes, distributions, blocks and firsts must have as many elements as extents",
-      "extents or coordinates has fewer elements than the layout has dimensions",
-      "axes must have as many elements as the layout has dimensions"};
+      "extents, coordinates, a halo or a part has fewer elements than the layout has dimensions",
+      "axes must have as many elements as the layout has dimensions",
+      "lengths has fewer elements than there are processes along this dimension",
+      "distribs, dargs and psizes must have as many elements as gsizes"};
   TAQUIN_Set_invalid_argument(texts[what]);
 }
 
@@ -231,6 +233,16 @@ int taquin_f_redistribute_layout(const CFI_cdesc_t *from_array, TAQUIN_Layout fr
   const void *source = address(from_array, none, SEND_INVALID);
   void *target = address(to_array, none, RECV_INVALID);
   return TAQUIN_Redistribute_layout(source, from, target, to, axes, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_redistribute_layout_part(const CFI_cdesc_t *from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
+                                      const CFI_cdesc_t *to_array, TAQUIN_Layout to, const MPI_Count to_begin[],
+                                      const MPI_Count extents[], const int axes[], handle type, handle comm) {
+  const struct sentinels none = {"", ""};
+  const void *source = address(from_array, none, SEND_INVALID);
+  void *target = address(to_array, none, RECV_INVALID);
+  return TAQUIN_Redistribute_layout_part(source, from, from_begin, target, to, to_begin, extents, axes,
+                                         MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
 }
 
 int taquin_f_redistribute_layout_in_place(const CFI_cdesc_t *array, TAQUIN_Layout from, TAQUIN_Layout to,

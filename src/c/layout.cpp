@@ -325,9 +325,11 @@ int TAQUIN_Redistribute_layout_part(const void* from_array, TAQUIN_Layout from, 
   return guarded(comm, [&] {
     call_arguments all(from_array, from, to_array, to, axes, type, comm);
     const std::size_t n = all.from.dimensions().size();
-    all.options.from_begin = list_of(from_begin, n);
-    all.options.to_begin = list_of(to_begin, n);
-    all.options.extents = list_of(extents, n);
+    if (all.x.invalid_text == nullptr) {  // otherwise Fortran's arrays may be shorter
+      all.options.from_begin = list_of(from_begin, n);
+      all.options.to_begin = list_of(to_begin, n);
+      all.options.extents = list_of(extents, n);
+    }
     all.make()();
   });
 }

@@ -136,8 +136,8 @@ contains
 
   ! Of this rank alone where the procedure is local.
   subroutine short_arrays_of_layouts_are_errors()
-    type(taquin_layout) :: even
-    integer(MPI_COUNT_KIND) :: extents(2), one(1)
+    type(taquin_layout) :: even, unlike
+    integer(MPI_COUNT_KIND) :: extents(2), one(1), part(2) = 1
     integer :: here(2), there(2), axes(merge(1, 2, rank == ranks - 1))
     extents = [2, ranks]
     call taquin_layout_create(extents, [1], even, ierror=ierror)
@@ -151,16 +151,32 @@ contains
     call taquin_layout_create(extents, [1, ranks], even, ierror=ierror)
     CHECK(ierror == MPI_SUCCESS)
     call taquin_layout_local_extents(even, rank, one, ierror)
-    SHORT('extents or coordinates has fewer elements')
+    SHORT('a part has fewer elements')
     call taquin_layout_set_allocated(even, [2_MPI_COUNT_KIND], ierror)
-    SHORT('extents or coordinates has fewer elements')
+    SHORT('a part has fewer elements')
     call taquin_layout_local_extents(even, rank, extents, ierror)
     CHECK(ierror == MPI_SUCCESS .and. all(extents == [2, 1]))
+    if (ranks > 1) then
+      call taquin_layout_set_lengths(even, 2, one, ierror)
+      SHORT('lengths has fewer elements')
+    end if
+    call taquin_layout_set_lengths(even, 3, one, ierror)
+    SHORT('no dimension of this number')
+    call taquin_layout_set_halo(even, [1_MPI_COUNT_KIND], extents, ierror)
+    SHORT('a part has fewer elements')
+    call taquin_layout_set_halo(even, extents, [1_MPI_COUNT_KIND], ierror)
+    SHORT('a part has fewer elements')
+    call taquin_layout_darray([2, ranks], [MPI_DISTRIBUTE_NONE], [MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG], &
+      [1, ranks], MPI_ORDER_FORTRAN, unlike, ierror)
+    SHORT('as many elements as gsizes')
     here = rank
     axes = 1
     if (size(axes) == 2) axes(2) = 2
     call taquin_redistribute_layout(here, even, there, even, MPI_INTEGER, MPI_COMM_WORLD, axes, ierror)
     SHORT('axes must have as many elements')
+    call taquin_redistribute_layout_part(here, even, part(:size(axes)), there, even, [1_MPI_COUNT_KIND, &
+      1_MPI_COUNT_KIND], extents, MPI_INTEGER, MPI_COMM_WORLD, ierror=ierror)
+    SHORT('a part has fewer elements')
     call taquin_redistribute_layout_in_place(here, even, even, MPI_INTEGER, MPI_COMM_WORLD, axes, ierror)
     SHORT('axes must have as many elements')
     call taquin_redistribute_layout(here, even, there, even, MPI_INTEGER, MPI_COMM_WORLD, [1, 2], ierror)

@@ -15,11 +15,11 @@ program layouts
   integer(count_kind), parameter :: rows = 13, columns = 19
   integer :: rank, ranks, ierror, at(2), failures = 0
   integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
-  type(taquin_layout) :: by_columns, by_rows, reversed
+  type(taquin_layout) :: by_columns, by_rows, reversed, other, cyclic
   type(taquin_layout_plan) :: plan, plan_in_place
   logical :: complete
   complex(c_double_complex), allocatable :: u(:, :), v(:, :)
-  double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:)
+  double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:), e(:, :)
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -108,6 +108,43 @@ program layouts
   call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
   call check(ierror /= MPI_SUCCESS, __LINE__)
   call taquin_layout_set_scale(by_rows, (1d0, 0d0))
+  ! As MPI_Type_create_darray: the same columns.
+  call taquin_layout_darray([int(rows), int(columns)], [MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_CYCLIC], &
+    [MPI_DISTRIBUTE_DFLT_DARG, 2], [1, ranks], MPI_ORDER_FORTRAN, other, ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_create([rows, columns], [1, ranks], cyclic, [TAQUIN_EVEN, TAQUIN_BLOCK_CYCLIC], &
+    [1_count_kind, 2_count_kind])
+  call taquin_layout_elements_moved(cyclic, other, elements)
+  call check(elements == 0, __LINE__)
+  call taquin_layout_free(cyclic)
+  call taquin_layout_free(other)
+  ! Columns of given lengths, all but one on the last rank, with a halo; a part that is transposed into it.
+  call taquin_layout_create([columns, rows], [1, ranks], other)
+  call taquin_layout_set_lengths(other, 2, [(merge(1_count_kind, rows - ranks + 1, i < ranks - 1), i=0, ranks - 1)], &
+    ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_set_halo(other, [1_count_kind, 2_count_kind], [3_count_kind, 1_count_kind], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_local_extents(other, rank, there)
+  call check(there(1) == columns .and. there(2) == merge(1_count_kind, rows - ranks + 1, rank < ranks - 1), __LINE__)
+  call taquin_layout_local_size(other, rank, elements)
+  call check(elements == (columns + 4) * (there(2) + 3), __LINE__)
+  allocate (e(columns + 4, there(2) + 3))
+  e = -1
+  call taquin_redistribute_layout_part(a, by_columns, [2_count_kind, 4_count_kind], e, other, &
+    [3_count_kind, 1_count_kind], [rows - 2, columns - 5], MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  do local = 1, there(2) + 3
+    i = rank + local - 2  ! the column in the whole array
+    do j = 1, columns + 4
+      if (local > 2 .and. local <= there(2) + 2 .and. i <= rows - 2 .and. j - 1 >= 3 .and. j - 1 < columns - 2) then
+        call check(e(j, local) == dble(i + 1 + 1000 * (j - 1 - 2 + 3)) + 3, __LINE__)
+      else
+        call check(e(j, local) == -1, __LINE__)
+      end if
+    end do
+  end do
+  call taquin_layout_free(other)
   ! The same columns on the ranks in reverse: relabelled, none moves.
   call taquin_layout_create([rows, columns], [1, ranks], reversed)
   call taquin_layout_set_ranks(reversed, [(ranks - 1 - int(i), i=0, ranks - 1)], MPI_ORDER_C, ierror)
