@@ -27,6 +27,8 @@ def redistribute_nd(
     comm: MPI.Comm,
     *,
     storage: Optional[Array] = None,
+    scale: complex = 1,
+    conjugate: bool = False,
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
@@ -48,6 +50,8 @@ def redistribute_nd(
     :param target: the distribution wanted, of the same global shape. All ranks give the same.
     :param comm: an mpi4py communicator. Collective over it.
     :param storage: a contiguous array that begins where `array` does, whose memory may be used.
+    :param scale: each number that moves is multiplied by it, in its own arithmetic, as in :func:`redistribute_layout`.
+    :param conjugate: complex numbers are conjugated, before they are scaled.
     :param memory: bytes of scratch memory per rank (or "64M"); None: no limit. About 4·sqrt(n·p) + 300·p + 16K bytes are
         needed for blocks of n bytes on p ranks; more makes it faster. At most 4·sqrt(n·(p + 1)) + n/64 +
         min(n/4, 512K) + 300·p + 25K are used.
@@ -69,7 +73,7 @@ def redistribute_nd(
     >>> bool((block == whole[others.local_slice(comm.rank)]).all())
     True
     """
-    choices = given(locals())
+    choices = given(locals()) | {"scale": scale, "conjugate": conjugate}
     check_comm(comm, intra=True)
 
     def check_arguments() -> tuple[Layout, Layout, Part]:
@@ -97,6 +101,8 @@ def transpose(
     comm: MPI.Comm,
     *,
     storage: Optional[Array] = None,
+    scale: complex = 1,
+    conjugate: bool = False,
     memory: Memory = None,
     algorithm: str = "auto",
     check: bool = False,
@@ -123,7 +129,7 @@ def transpose(
     >>> bool((block == whole.T[taquin.Blocks((5, 7), (comm.size, 1)).local_slice(comm.rank)]).all())
     True
     """
-    choices = given(locals())
+    choices = given(locals()) | {"scale": scale, "conjugate": conjugate}
     check_comm(comm, intra=True)
     ranks, rank = comm.Get_size(), comm.Get_rank()
     rows = _core.total_rows(len(array) if isinstance(array, np.ndarray) and array.ndim == 2 else 0, comm)

@@ -12,9 +12,14 @@ int main() {
   TAQUIN_SIZE(taquin::budget_exceeded);
   TAQUIN_SIZE(taquin::count_view);
   TAQUIN_SIZE(taquin::datatype);
+  TAQUIN_SIZE(taquin::dimension);
   TAQUIN_SIZE(taquin::element);
   TAQUIN_SIZE(taquin::error);
   TAQUIN_SIZE(taquin::exchange);
+  TAQUIN_SIZE(taquin::layout);
+  TAQUIN_SIZE(taquin::layout::place);
+  TAQUIN_SIZE(taquin::layout_options);
+  TAQUIN_SIZE(taquin::layout_redistribution);
   TAQUIN_SIZE(taquin::mpi_error);
   TAQUIN_SIZE(taquin::options);
   TAQUIN_SIZE(taquin::plan);

@@ -154,6 +154,24 @@ def test_numbers_are_conjugated_and_scaled_on_the_way(comm, dtype):
         assert (move.result == expected).all()
 
 
+@pytest.mark.parametrize("dtype", ["i4", "f8", "c16"])
+def test_blocks_and_transposes_are_conjugated_and_scaled(comm, dtype):
+    p, r = comm.size, comm.rank
+    whole = np.arange(2 * p * 3 * p).reshape(2 * p, 3 * p).astype(dtype)
+    if dtype == "c16":
+        whole *= 2 - 1j
+    scale = {"i4": -3, "f8": 0.5, "c16": 1 + 2j}[dtype]
+    expected = np.conj(whole) * scale
+    rows, columns = taquin.Blocks(whole.shape, (p, 1)), taquin.Blocks(whole.shape, (1, p))
+    mine, change = whole[rows.local_slice(r)], {"scale": scale, "conjugate": True}
+    there = taquin.redistribute_nd(mine.copy(), rows, columns, comm, **change)
+    assert there.dtype == mine.dtype and (there == expected[columns.local_slice(r)]).all()
+    turned = taquin.transpose(mine.copy(), comm, **change)
+    assert (turned == expected.T[taquin.Blocks(whole.T.shape, (p, 1)).local_slice(r)]).all()
+    with pytest.raises(taquin.UsageError, match="not numbers of one type"):
+        taquin.redistribute_nd(mine.astype("S4"), rows, columns, comm, scale=2)
+
+
 def test_what_cannot_be_scaled_is_the_error_of_all(comm):
     rows = Layout([Dimension.even(8, comm.size)])
     bad = comm.rank == comm.size - 1
