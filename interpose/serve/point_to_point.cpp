@@ -42,3 +42,7 @@ TAQUIN_COUNTED(Sendrecv, sendrecv,
                (const void* sendbuf, int sends, handle sendtype, int to, int sendtag, void* recvbuf, int recvs,
                 handle recvtype, int from, int recvtag, handle comm, MPI_Status* status),
                (sendbuf, sends, sendtype, to, sendtag, recvbuf, recvs, recvtype, from, recvtag, comm, status))
+TAQUIN_COUNTED(Sendrecv_replace, sendrecv,
+               (void* buf, int n, handle type, int to, int sendtag, int from, int recvtag, handle comm,
+                MPI_Status* status),
+               (buf, n, type, to, sendtag, from, recvtag, comm, status))

@@ -62,7 +62,10 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < 3; ++i) exchange();
   } else if (argc > 1 && strcmp(argv[1], "messages") == 0) {
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < 2; ++i)
+      MPI_Sendrecv_replace(send, 1, MPI_INT, (rank + 1) % ranks, 0, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE);
+    for (int i = 0; i < 3; ++i)
       MPI_Sendrecv(send, 1, MPI_INT, (rank + 1) % ranks, 0, recv, 1, MPI_INT, (rank + ranks - 1) % ranks, 0,
                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (argc > 1 && strcmp(argv[1], "come_and_go") == 0) {
