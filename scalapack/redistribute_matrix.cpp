@@ -29,7 +29,9 @@ using detail::as_size;
 
 // The entries of a descriptor.
 enum entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld };
-constexpr int dense = 1;
+// Types of a descriptor whose other entries have another meaning: a first block of its own, one-dimensional, out of
+// core. Any other number is a dense matrix, because ScaLAPACK's own functions do not read it.
+constexpr std::array other_types{2, 501, 502, 601};
 
 // The entries of a matrix that ranks exchange. Those outside its context have no descriptor.
 constexpr std::array shared_entries{m, n, mb, nb, rsrc, csrc};
@@ -62,11 +64,12 @@ side side_of(const matrix& x) {
   return s;
 }
 
-std::string invalid(const side& s, const char* which) {
-  if (s.here() && s.x->descriptor[dtype] != dense)
-    return fmt::format("the descriptor of {} has type {}, not {}", which, s.x->descriptor[dtype], dense);
+std::string invalid(const side& s, const char* which, int rank) {
+  if (s.here() && std::ranges::find(other_types, s.x->descriptor[dtype]) != other_types.end())
+    return fmt::format("the descriptor of {} has type {}, which is not a dense matrix", which, s.x->descriptor[dtype]);
   if (s.value(0) < 1) return fmt::format("no rank of the context is in the grid of {}", which);
-  if (s.here() && s.x->descriptor[lld] < 1)
+  // 0, as ScaLAPACK's own tester has it, where this rank has no elements.
+  if (s.here() && (s.x->descriptor[lld] < 0 || (s.x->descriptor[lld] == 0 && s.made().local_size(rank) > 0)))
     return fmt::format("the leading dimension of {} is {}", which, s.x->descriptor[lld]);
   return {};
 }
@@ -137,8 +140,8 @@ detail::written_part part_of(const matrix_call& call) {
 
 void run(const matrix_call& call, const meeting& all) {
   const element e = element::of(call.type);
-  std::string wrong = invalid(all.a, "A");
-  if (wrong.empty()) wrong = invalid(all.b, "B");
+  std::string wrong = invalid(all.a, "A", all.me);
+  if (wrong.empty()) wrong = invalid(all.b, "B", all.me);
   layout from;
   layout to;
   layout_options o;
