@@ -275,6 +275,8 @@ int start_layouts(const arguments& a) {
 
 // Arguments that are invalid on their own are refused before MPI starts.
 int start(const arguments& a) {
+  if (constexpr int most_ranks = 65536; a.ranks > most_ranks)
+    throw usage(fmt::format("{} ranks: more than {} are explained of layouts alone", a.ranks, most_ranks));
   if (a.collective == "redistribution") return start_redistribution(a);
   static_cast<void>(parse_workload(a.workload));
   if (a.collective == "sparse") {
@@ -321,7 +323,7 @@ std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   auto* ranks =
       app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those of --nodes, or those that run")
-          ->check(CLI::Range(1, 65536));
+          ->check(CLI::Range(1, 1 << 20));
   auto* workload = app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   auto* traffic =

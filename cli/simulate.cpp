@@ -11,6 +11,7 @@
 #include "base/sizes.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/layout_flags.hpp"
 #include "cli/misspelt.hpp"
 #include "cli/node_flags.hpp"
 #include "cli/option_flags.hpp"
@@ -25,6 +26,7 @@
 #include "select/profile.hpp"
 #include "select/selection.hpp"
 #include "simulation/evaluate.hpp"
+#include "simulation/layout_time.hpp"
 
 namespace taquin::cli {
 
@@ -46,6 +48,7 @@ struct arguments {
   std::string json;
   std::uint64_t seed = 1;
   redistribution_flags of_blocks;
+  layout_flags of_layouts;
 };
 
 constexpr count_t most_ranks = 1 << 20;
@@ -231,6 +234,28 @@ int work_redistribution(const arguments& a) {
   return show(all, a);
 }
 
+int work_layouts(const arguments& a) {
+  const auto counts = ranks_of(a);
+  const auto profile = profile_of(a);
+  const layout_move move(a.of_layouts);
+  if (!a.drawing.empty()) check_plotter();
+  std::vector<prediction> all;
+  for (const count_t n : counts) {
+    const int ranks = static_cast<int>(n);
+    move.check(ranks);
+    const auto nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
+    machine_model m = profile.model;
+    if (a.nodes.cores > 0) detail::share_cores(m, nodes.nodes().largest(), a.nodes.cores);
+    const auto t = detail::time_of(move.from, move.to, move.options, move.element, nodes, m,
+                                   a.closed ? 0 : static_cast<count_t>(most_messages));
+    all.push_back({"layouts", ranks, t.bytes, words_of(nodes, a.nodes.cores), t.formula, t.run});
+  }
+  arguments named = a;
+  named.workload = "layouts";
+  named.collective = "redistribute";
+  return show(all, named);
+}
+
 // The closed forms are Hockney's, of equal ranks.
 int work_patterns(const arguments& a) {
   const auto asked = parse_patterns(a.algorithms);
@@ -255,6 +280,7 @@ int work_patterns(const arguments& a) {
 }
 
 int work(const arguments& a) {
+  if (a.of_layouts.given()) return work_layouts(a);
   if (a.collective == "pattern") return work_patterns(a);
   if (a.collective == "sparse") return work_sparse(a);
   if (asks_for_redistribution(a.algorithms, a.collective)) return work_redistribution(a);
@@ -286,15 +312,16 @@ std::function<int()> setup(CLI::App& app) {
   auto a = std::make_shared<arguments>();
   app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles; default: those of --nodes")
       ->type_name("RANKS");
-  app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
-      ->capture_default_str()
-      ->delimiter(',')
-      ->type_name("NAME[,NAME...]");
-  app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
-  app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
+  auto* algorithm = app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
+                        ->capture_default_str()
+                        ->delimiter(',')
+                        ->type_name("NAME[,NAME...]");
+  auto* workload = app.add_option("-w,--workload", a->workload, "traffic pattern, see below")->capture_default_str();
+  auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes that a rank sends: 64, 4K, 50M")->capture_default_str();
   app.add_flag("--per-pair", a->per_pair, "-b is per pair of ranks");
-  app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse, redistribution or pattern")
-      ->capture_default_str();
+  auto* collective =
+      app.add_option("--collective", a->collective, "alltoall, alltoallv, alltoallw, sparse, redistribution or pattern")
+          ->capture_default_str();
   app.add_option("--model", a->model, "a profile that 'taquin calibrate' wrote; default: the built-in one")
       ->type_name("PROFILE");
   app.add_option("--by", a->kind, "hockney, logp, loggp or plogp; default: the profile's choice");
@@ -305,6 +332,7 @@ std::function<int()> setup(CLI::App& app) {
   add_json_option(app, a->json, "a JSON array");
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   a->of_blocks.add_to(app);
+  a->of_layouts.add_to(app)->excludes(algorithm)->excludes(workload)->excludes(bytes)->excludes(collective);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
 "schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
@@ -312,7 +340,13 @@ Of redistributions they are shift, transpose, one_empty, one_cycle and random ('
 Both assume the same network: within a node each rank has ports of its own, between nodes the ranks of a node share one
 link, which passes as many messages at once, each way, as the profile has ports (one unless it says otherwise).
 Of redistributions ('taquin list --redistribution'), "schedule" is a run of all ranks with messages.
+Of layouts (--from, --to), from one array to another, "formula" is that of the slowest of the first, the middle and the
+last rank, at the cost of the peers of one rank; "schedule" adds up the chunks of all ranks, all in flight together.
 Of sparse exchanges, for up to 4096 ranks, they are those of whole calls, beside the ways that programs write by hand.
+
+)" + layout_help() +
+             R"(
+  --from 250x400 --to 400x250/64x64:f
 
 Examples:
   taquin simulate -n 2..1M -a spread_out,zero_copy_bruck --per-pair -b 8 --formula --plot ranks.svg
@@ -320,6 +354,7 @@ Examples:
   taquin simulate --nodes 1,4,2,8 -a hierarchical_factor,spread_out --ports 1 --per-pair -b 64K
   taquin simulate -n 2..16 -a parking,cyclic -w transpose --blocks 64 --free 12 -b 1M
   taquin simulate -n 2..1K --collective pattern -a ring,allreduce -b 1K --by hockney
+  taquin simulate -n 100000 --per-node 100 --shape 1000000x1000000 --from 250x400 --to 400x250/64x64:f
   taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
   return [a] {
     if (!asks_for_redistribution(a->algorithms, a->collective)) a->of_blocks.refuse();

@@ -51,9 +51,11 @@ int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], co
 int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary, int conjugate);
 /* Gives the positions of the grid of `layout` to other ranks, of `nranks` of a communicator, so that fewer elements
  * change ranks when an array goes from `from` to it: the fewest possible where positions times ranks are at most 512^2;
- * beyond, at least half as many elements stay on their ranks as in the best assignment. `axes` as below. All ranks get
- * the same. TAQUIN_Layout_coordinates says which part a rank has then; leading dimensions stay as given. Local. Source:
- * Kabic and others, COSTA: Communication-Optimal Shuffle and Transpose Algorithm with Process Relabeling, section 3. */
+ * beyond, at least half as many elements stay on their ranks as in the best assignment, or, where more than 2^22 pairs
+ * of a position and a rank have elements in common, as in the best one of each position's heaviest pairs. `axes` as
+ * below. All ranks get the same. TAQUIN_Layout_coordinates says which part a rank has then; leading dimensions stay as
+ * given. Local. Source: Kabic and others, COSTA: Communication-Optimal Shuffle and Transpose Algorithm with Process
+ * Relabeling, section 3. */
 int TAQUIN_Layout_relabel(TAQUIN_Layout layout, TAQUIN_Layout from, const int axes[], int nranks);
 /* The elements that change ranks when an array goes from one layout to another. `axes` as below. Local. */
 int TAQUIN_Layout_elements_moved(TAQUIN_Layout from, TAQUIN_Layout to, const int axes[], MPI_Count *elements);

@@ -153,8 +153,10 @@ class layout {
   /// part now.
   ///
   /// Where positions × ranks are at most 512², no assignment moves fewer elements. Beyond, at least half as many stay
-  /// on their ranks as in the best one. Time and memory grow with the pairs of ranks that have elements in common.
-  /// Local. Throws `usage_error` for layouts that redistribute() refuses on so many ranks.
+  /// on their ranks as in the best one. Time and memory grow with the pairs of a position and a rank that have elements
+  /// in common, of which at most 2^22 are looked at: where there are more, as many for each position, of the ranks that
+  /// have most along each dimension, and the bound is that of the best assignment of those. No more elements move than
+  /// in the layout as it is. Local. Throws `usage_error` for layouts that redistribute() refuses on so many ranks.
   ///
   /// Source: Kabić, Pintarelli, Kozhevnikov, VandeVondele, COSTA: Communication-Optimal Shuffle and Transpose Algorithm
   /// with Process Relabeling, §3.

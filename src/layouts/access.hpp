@@ -23,6 +23,8 @@ struct layout_access {
   static int axis(const layout& l, std::size_t k) noexcept;
   /// Where the rank is in the grid; the first coordinate is outside_grid where it is not.
   static void coordinates(const layout& l, int rank, std::span<int> to) noexcept;
+  /// Those of a position in the grid.
+  static void coordinates_at(const layout& l, count_t position, std::span<int> to) noexcept;
   /// The contribution of a coordinate of dimension `d` to the position in the grid, and the rank at a position.
   static std::size_t grid_stride(const layout& l, std::size_t d) noexcept;
   static int rank_at(const layout& l, std::size_t position) noexcept;

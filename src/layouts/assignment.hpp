@@ -18,6 +18,9 @@ struct weighted_pair {
 /// Up to so many positions times ranks best_assignment() costs at most about a second.
 inline constexpr count_t most_exact_pairs = count_t{512} * 512;
 
+/// Beyond so many pairs, which take 64 MiB, only heavy ones are looked at.
+inline constexpr count_t most_pairs = count_t{1} << 22U;
+
 /// The rank of each position, with the greatest sum of weights; `positions` ≤ `ranks`, each rank at most once, and −1
 /// where all weights would be 0. Time: positions²·ranks; memory: 8 bytes for each position and rank.
 ///

@@ -89,6 +89,10 @@ void layout_access::coordinates(const layout& l, int rank, std::span<int> to) no
     std::ranges::fill(to, outside_grid);
     return;
   }
+  coordinates_at(l, position, to);
+}
+
+void layout_access::coordinates_at(const layout& l, count_t position, std::span<int> to) noexcept {
   for (std::size_t k = 0; k < to.size(); ++k) {
     const std::size_t d = l.grid_ == storage_order::c ? to.size() - 1 - k : k;
     to[d] = static_cast<int>(position % l.dimensions_[d].processes);

@@ -3,10 +3,10 @@
 // Source: Kabić, Pintarelli, Kozhevnikov, VandeVondele, COSTA: Communication-Optimal Shuffle and Transpose Algorithm
 // with Process Relabeling, §3.
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <map>
 #include <memory_resource>
-#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
 #include "layouts/assignment.hpp"
+#include "layouts/common.hpp"
 #include "layouts/shape.hpp"
 #include "taquin/error.hpp"
 
@@ -24,31 +25,6 @@ namespace detail {
 
 namespace {
 
-// After so many indices the owners repeat; 0: they do not.
-count_t period(const dimension& d) noexcept {
-  if (d.processes == 1) return 1;
-  const count_t stride = block_stride(d);
-  return stride < d.extent ? stride : 0;
-}
-
-// Calls f(process, indices) for the owners of the indices begin … end − 1.
-template <class F>
-void each_owner(const dimension& d, count_t begin, count_t end, F f) {
-  const count_t stride = period(d);
-  if (stride > 1 && end - begin > stride) {
-    const auto below = [&](count_t index, int process) {
-      return dimension::block_cyclic(index, d.processes, d.block, d.first).owned(process);
-    };
-    for (int process = 0; process < d.processes; ++process) f(process, below(end, process) - below(begin, process));
-    return;
-  }
-  while (begin < end) {
-    const owned_block b = block_of(d, begin);
-    f(b.process, std::min(b.end, end) - begin);
-    begin = b.end;
-  }
-}
-
 // The elements that each rank of the source and each position of the target have in common: for each axis the indices
 // that two coordinates have in common, whose products are those of ranks and positions.
 class common_elements {
@@ -57,75 +33,130 @@ class common_elements {
     const layout_shape shape(from, to, o, std::pmr::new_delete_resource());
     for (std::size_t d = 0; d < shape.problem.axes.size(); ++d) {
       const moved_axis& a = shape.problem.axes[d];
-      axes_.push_back({layout_access::grid_stride(from, d),
-                       layout_access::grid_stride(to, o.axes.empty() ? d : as_size(o.axes[d])), common_indices(a)});
+      const std::size_t there = o.axes.empty() ? d : as_size(o.axes[d]);
+      axis one{layout_access::grid_stride(from, d), layout_access::grid_stride(to, there), there, {}};
+      count_t pairs = 0;
+      for (int receiver = 0; receiver < a.to->processes; ++receiver) {
+        one.of_receiver.push_back(common_parts(a, receiver, false));
+        pairs += static_cast<count_t>(one.of_receiver.back().size());
+      }
+      axes_.push_back(std::move(one));
+      pairs_ = pairs_ * pairs;
       total_ *= a.extent;
     }
   }
 
   [[nodiscard]] count_t total() const noexcept { return total_; }
-  /// Calls f(elements, position of the target, rank of the source) for all that have some in common.
+  /// Pairs of a position and a rank that have elements in common; more than fit are many.
+  [[nodiscard]] checked pairs() const noexcept { return pairs_; }
+  /// Calls f(elements, position of the target, rank of the source) for each of them.
   template <class F>
   void each(F f) const {
     walk(0, 1, 0, 0, f);
   }
+  /// Elements that the positions at these coordinates of the source and of the target have in common.
+  [[nodiscard]] count_t between(std::span<const int> sender, std::span<const int> receiver) const {
+    count_t elements = 1;
+    for (std::size_t d = 0; d < axes_.size(); ++d) {
+      const auto& parts = axes_[d].of_receiver[as_size(receiver[axes_[d].in_target])];
+      const auto at = std::ranges::lower_bound(parts, sender[d], {}, &common_part::process);
+      if (at == parts.end() || at->process != sender[d]) return 0;
+      elements *= at->indices;
+    }
+    return elements;
+  }
+  /// Calls f as each() does, for at most about `most` heavy pairs of each position: of each axis the heaviest parts.
+  template <class F>
+  void each_heavy(const layout& to, count_t most, F f) {
+    for (axis& a : axes_) {
+      for (auto& parts : a.of_receiver) {
+        std::ranges::stable_sort(parts, std::ranges::greater{}, &common_part::indices);
+        const auto lighter =
+            std::ranges::find_if(parts, [&](const common_part& c) { return c.indices < parts.front().indices; });
+        a.equal.push_back(as_size(lighter - parts.begin()));
+      }
+    }
+    std::vector<int> at(axes_.size());
+    const auto positions = static_cast<int>(to.processes());
+    for (int position = 0; position < positions; ++position) {
+      layout_access::coordinates_at(to, position, at);
+      heavy(0, most, 1, 0, position, at, f);
+    }
+    for (axis& a : axes_)
+      for (auto& parts : a.of_receiver) std::ranges::sort(parts, {}, &common_part::process);
+  }
 
  private:
-  struct common {
-    int sender;
-    int receiver;
-    count_t indices;
-  };
   struct axis {
     std::size_t from_stride;  // of a coordinate in the number of a position
     std::size_t to_stride;
-    std::vector<common> all;
+    std::size_t in_target;                              // the dimension there
+    std::vector<std::vector<common_part>> of_receiver;  // by coordinate
+    std::vector<std::size_t> equal{};                   // heaviest ones, once they are sorted by weight
   };
-  using sums = std::map<std::pair<int, int>, count_t>;
-
-  static std::vector<common> common_indices(const moved_axis& a) {
-    sums all;
-    const count_t one = period(*a.from);
-    const count_t other = period(*a.to);
-    const checked both = one > 0 && other > 0 ? checked(one / std::gcd(one, other)) * other : checked(0);
-    const count_t repeats = both.fits() && both.value() > 0 ? a.extent / both.value() : 0;
-    if (repeats > 0) add(a, both.value(), repeats, all);
-    add(a, repeats > 0 ? a.extent % both.value() : a.extent, 1, all);
-    std::vector<common> list;
-    for (const auto& [processes, indices] : all)
-      if (indices > 0) list.push_back({processes.first, processes.second, indices});
-    return list;
-  }
-
-  // The first indices, `times` times: block by block of the side whose owners do not repeat.
-  static void add(const moved_axis& a, count_t indices, count_t times, sums& all) {
-    const bool by_target = period(*a.from) > 0 && period(*a.to) == 0;
-    const dimension& mine = by_target ? *a.to : *a.from;
-    const dimension& theirs = by_target ? *a.from : *a.to;
-    const count_t my_begin = by_target ? a.to_begin : a.from_begin;
-    const count_t their_begin = by_target ? a.from_begin : a.to_begin;
-    for (count_t i = 0; i < indices;) {
-      const owned_block b = block_of(mine, i + my_begin);
-      const count_t end = std::min(b.end - my_begin, indices);
-      each_owner(theirs, i + their_begin, end + their_begin, [&](int process, count_t n) {
-        all[by_target ? std::pair(process, b.process) : std::pair(b.process, process)] += n * times;
-      });
-      i = end;
-    }
-  }
 
   template <class F>
   void walk(std::size_t d, count_t elements, std::size_t sender, std::size_t receiver, F& f) const {
     if (d == axes_.size()) return f(elements, static_cast<int>(receiver), layout_access::rank_at(from_, sender));
-    for (const common& c : axes_[d].all)
-      walk(d + 1, elements * c.indices, sender + as_size(c.sender) * axes_[d].from_stride,
-           receiver + as_size(c.receiver) * axes_[d].to_stride, f);
+    const axis& a = axes_[d];
+    for (std::size_t r = 0; r < a.of_receiver.size(); ++r)
+      for (const common_part& c : a.of_receiver[r])
+        walk(d + 1, elements * c.indices, sender + as_size(c.process) * a.from_stride, receiver + r * a.to_stride, f);
+  }
+
+  // Parts of equal weight are taken from another one on for each position, so that positions do not all name the same.
+  template <class F>
+  void heavy(std::size_t d, count_t most, count_t elements, std::size_t sender, int position, std::span<const int> at,
+             F& f) const {
+    if (d == axes_.size()) return f(elements, position, layout_access::rank_at(from_, sender));
+    const axis& a = axes_[d];
+    const auto receiver = as_size(at[a.in_target]);
+    const auto& parts = a.of_receiver[receiver];
+    if (parts.empty()) return;
+    const double share = std::pow(static_cast<double>(most), 1.0 / static_cast<double>(axes_.size() - d));
+    const std::size_t taken = std::clamp<std::size_t>(static_cast<std::size_t>(share), 1, parts.size());
+    const std::size_t equal = a.equal[receiver];
+    const std::size_t from = as_size(position) % equal;
+    for (std::size_t k = 0; k < taken; ++k) {
+      const common_part& c = parts[equal > taken ? (from + k) % equal : k];
+      heavy(d + 1, most / static_cast<count_t>(taken), elements * c.indices,
+            sender + as_size(c.process) * a.from_stride, position, at, f);
+    }
   }
 
   const layout& from_;
   std::vector<axis> axes_;
   count_t total_ = 1;
+  checked pairs_ = 1;
 };
+
+std::vector<int> ranks_of(const layout& l) {
+  std::vector<int> ranks(as_size(l.processes()));
+  for (std::size_t k = 0; k < ranks.size(); ++k) ranks[k] = layout_access::rank_at(l, k);
+  return ranks;
+}
+
+// Elements that stay on their rank where position k of `to` is on rank rank_of[k].
+count_t staying(const common_elements& common, const layout& from, const layout& to, std::span<const int> rank_of) {
+  struct held {
+    int rank;
+    int position;
+  };
+  std::vector<held> source;
+  for (const int rank : ranks_of(from)) source.push_back({rank, static_cast<int>(source.size())});
+  std::ranges::sort(source, {}, &held::rank);
+  std::vector<int> sender(from.dimensions().size());
+  std::vector<int> receiver(sender);
+  count_t elements = 0;
+  for (std::size_t k = 0; k < rank_of.size(); ++k) {
+    const auto at = std::ranges::lower_bound(source, rank_of[k], {}, &held::rank);
+    if (at == source.end() || at->rank != rank_of[k]) continue;
+    layout_access::coordinates_at(from, at->position, sender);
+    layout_access::coordinates_at(to, static_cast<count_t>(k), receiver);
+    elements += common.between(sender, receiver);
+  }
+  return elements;
+}
 
 // Throws usage_error.
 void check(const layout& from, const layout& to, int ranks, const layout_options& o) {
@@ -162,20 +193,19 @@ using namespace detail;
 layout layout::relabelled(const layout& from, int ranks, const layout_options& o) const {
   check(from, *this, ranks, o);
   const int positions = static_cast<int>(processes());
+  common_elements common(from, *this, o);
   std::vector<weighted_pair> pairs;
-  count_t kept = 0;  // elements that stay on their rank
-  common_elements(from, *this, o).each([&](count_t elements, int position, int rank) {
-    pairs.push_back({elements, position, rank});
-    if (layout_access::rank_at(*this, as_size(position)) == rank) kept += elements;
-  });
+  const auto add = [&](count_t elements, int position, int rank) { pairs.push_back({elements, position, rank}); };
+  if (common.pairs().fits() && common.pairs().value() <= most_pairs)
+    common.each(add);
+  else
+    common.each_heavy(*this, most_pairs / std::max(positions, 1), add);
   std::vector<int> rank_of = count_t{positions} * ranks <= most_exact_pairs
                                  ? best_assignment(pairs, positions, ranks)
                                  : greedy_assignment(pairs, positions, ranks);
-  count_t better = 0;
-  for (const weighted_pair& p : pairs)
-    if (rank_of[as_size(p.position)] == p.rank) better += p.weight;
-  if (better <= kept) return *this;
+  pairs = {};
   place_the_rest(*this, rank_of, ranks);
+  if (staying(common, from, *this, rank_of) <= staying(common, from, *this, ranks_of(*this))) return *this;
   layout l = *this;
   l.on_ranks(rank_of);
   return l;
@@ -190,11 +220,7 @@ std::vector<int> layout::coordinates(int rank) const {
 count_t elements_moved(const layout& from, const layout& to, const layout_options& o) {
   check(from, to, std::numeric_limits<int>::max(), o);
   const common_elements common(from, to, o);
-  count_t moved = common.total();
-  common.each([&](count_t elements, int position, int rank) {
-    if (layout_access::rank_at(to, as_size(position)) == rank) moved -= elements;
-  });
-  return moved;
+  return common.total() - staying(common, from, to, ranks_of(to));
 }
 
 }  // namespace taquin

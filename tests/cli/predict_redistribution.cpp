@@ -68,5 +68,39 @@ TEST(predict_redistribution, options_without_a_meaning_are_refused) {
   EXPECT_TRUE(taquin(0, "explain -n 4 --collective redistribution --in-place").said("no meaning"));
 }
 
+TEST(predict_redistribution, simulate_predicts_moves_between_layouts_by_formula_and_by_all_chunks) {
+  const auto r = taquin(0, "simulate -n 4..16 --shape 1024x1024 --from 2x2 --to 1x4/32x16:f --json");
+  ASSERT_EQ(r.status, 0) << r.err;
+  ASSERT_EQ(r.json().size(), 3U);
+  for (const auto& one : r.json()) {
+    EXPECT_EQ(one["algorithm"], "layouts");
+    EXPECT_EQ(one["workload"], "layouts");
+    // Rank 0 keeps the 512 rows that it has of its columns of the target: a quarter of 512.
+    EXPECT_EQ(one["bytes_per_rank"], 512 * (512 - 128) * 8);
+    const double run = one["schedule_s"];
+    EXPECT_GT(one["formula_s"].get<double>(), run / 3) << one;
+    EXPECT_LT(one["formula_s"].get<double>(), run * 3) << one;
+  }
+}
+
+TEST(predict_redistribution, simulate_predicts_moves_between_layouts_on_100000_ranks) {
+  const auto r =
+      taquin(0, "simulate -n 100000 --per-node 100 --shape 1000000x800000 --from 250x400 --to 400x250/64x64:f --json");
+  ASSERT_EQ(r.status, 0) << r.err;
+  ASSERT_EQ(r.json().size(), 1U);
+  const auto one = r.json().front();
+  EXPECT_EQ(one["ranks"], 100000);
+  EXPECT_EQ(one["nodes"], "1000 nodes of 100 ranks, a core for each rank");
+  EXPECT_TRUE(one["schedule_s"].is_null());
+  EXPECT_GT(one["formula_s"].get<double>(), 0);
+  EXPECT_LE(one["bytes_per_rank"].get<double>(), 4000.0 * 2000 * 8);
+  EXPECT_GT(one["bytes_per_rank"].get<double>(), 3900.0 * 2000 * 8);
+  const std::pair<const char*, const char*> cases[] = {
+      {"-n 4 --from 2x2 --to 4x1 -w zipf", "--workload excludes --from"},
+      {"-n 4 --from 2x2", "--from and --to belong together"},
+      {"-n 3 --from 2x2 --to 3x1", "--from: "}};
+  expect_refused("simulate", cases);
+}
+
 }  // namespace
 }  // namespace taquin::cli

@@ -4,11 +4,15 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <memory_resource>
 #include <numeric>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "layouts/assignment.hpp"
+#include "layouts/common.hpp"
 #include "layouts/problems.hpp"
+#include "layouts/shape.hpp"
 #include "taquin/error.hpp"
 #include "taquin/layout.hpp"
 
@@ -109,6 +113,29 @@ RC_GTEST_PROP(layouts_relabelled, no_assignment_moves_fewer_elements, ()) {
     const std::vector<int> at = better.coordinates(r);
     for (std::size_t d = 0; d < at.size(); ++d)
       RC_ASSERT(better.local_extents(r)[d] == (at[d] < 0 ? 0 : c.to.dimensions[d].owned(at[d])));
+  }
+}
+
+RC_GTEST_PROP(layouts_relabelled, peers_of_a_rank_have_its_elements, ()) {
+  auto pick = [](int a, int b) { return *rc::gen::inRange(a, b + 1); };
+  const layout_case c = test::some_case(pick, pick(1, 7));
+  const layout_shape shape(c.from.made, c.to.made, c.options, std::pmr::new_delete_resource());
+  const std::size_t ranks = as_size(c.ranks);
+  std::vector<count_t> expected(ranks * ranks, 0);  // by sender and receiver
+  for (const weighted_pair& p : common(c))
+    expected[as_size(p.rank) * ranks + as_size(c.to.ranks[as_size(p.position)])] = p.weight;
+  for (const bool sends : {true, false}) {
+    std::vector<count_t> got(expected.size(), 0);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const layout_peers peers(shape, c.from.made, c.to.made, c.options, static_cast<int>(rank), sends);
+      count_t count = 0;
+      peers.each([&](int peer, count_t elements) {
+        got[sends ? rank * ranks + as_size(peer) : as_size(peer) * ranks + rank] += elements;
+        ++count;
+      });
+      RC_ASSERT(count == peers.count());
+    }
+    RC_ASSERT(got == expected);
   }
 }
 
