@@ -16,6 +16,8 @@ struct index_block {
   count_t local;
 };
 
+/// All indices of a dimension with one process are one block, whatever its length of blocks.
+///
 /// The first block of `process` that ends after `index`; an empty one at the end of the dimension if there is none.
 index_block block_behind(const dimension& d, int process, count_t index) noexcept;
 /// The block that an index of the dimension lies in, and its process.

@@ -37,6 +37,7 @@ class copy_loops {
  public:
   copy_loops(std::span<const copied_axis> axes, Element e) noexcept : axes_(axes), element_(e) {
     one_by_one_ = axes.back().count == as_size(axes.back().length);
+    evenly_spaced_ = one_by_one_ && is_evenly_spaced(std::span(axes.back().runs, axes.back().count));
     contiguous_ = axes.back().from_stride == e.size && axes.back().to_stride == e.size;
     transposes_ = axes.size() > 1 && !contiguous_ && axes[axes.size() - 2].from_stride == e.size;
   }
@@ -57,8 +58,27 @@ class copy_loops {
     }
   }
 
+  // Each element as far from the one before as the second from the first, on both sides.
+  static bool is_evenly_spaced(std::span<const axis_run> runs) noexcept {
+    if (runs.size() < 3) return false;
+    const count_t from = runs[1].*From - runs[0].*From;
+    const count_t to = runs[1].*To - runs[0].*To;
+    bool even = true;
+    for (std::size_t k = 2; k < runs.size(); ++k)
+      even &= runs[k].*From - runs[k - 1].*From == from && runs[k].*To - runs[k - 1].*To == to;
+    return even;
+  }
+
   // Along the axis that changes fastest in the target.
   void row(const copied_axis& a, const std::byte* from, std::byte* to) const noexcept {
+    if (evenly_spaced_) {
+      const count_t from_step = (a.runs[1].*From - a.runs[0].*From) * a.from_stride;
+      const count_t to_step = (a.runs[1].*To - a.runs[0].*To) * a.to_stride;
+      const std::byte* f = from + a.runs[0].*From * a.from_stride;
+      std::byte* t = to + a.runs[0].*To * a.to_stride;
+      for (std::size_t k = 0; k < a.count; ++k, f += from_step, t += to_step) element_.copy(f, t);
+      return;
+    }
     if (one_by_one_) {
       for (const axis_run* r = a.runs; r != a.runs + a.count; ++r)
         element_.copy(from + r->*From * a.from_stride, to + r->*To * a.to_stride);
@@ -90,6 +110,7 @@ class copy_loops {
   std::span<const copied_axis> axes_;
   Element element_;
   bool one_by_one_;
+  bool evenly_spaced_;
   bool contiguous_;
   bool transposes_;
 };

@@ -33,6 +33,7 @@ int distance(const dimension& d, int process) noexcept {
 }  // namespace
 
 index_block block_behind(const dimension& d, int process, count_t index) noexcept {
+  if (d.processes == 1) return index < d.extent ? index_block{0, d.extent, 0} : index_block{d.extent, d.extent, 0};
   if (d.block == 0) {
     const index_block b = only_block(d, process);
     return b.end > index ? b : index_block{d.extent, d.extent, 0};
@@ -47,6 +48,7 @@ index_block block_behind(const dimension& d, int process, count_t index) noexcep
 }
 
 owned_block block_of(const dimension& d, count_t index) noexcept {
+  if (d.processes == 1) return {0, 0, d.extent};
   if (d.block > 0) {
     const count_t number = index / d.block;
     const count_t begin = number * d.block;
@@ -73,7 +75,7 @@ count_t global_index(const dimension& d, int process, count_t local) noexcept {
 
 count_t block_stride(const dimension& d) noexcept {
   const checked stride = checked(d.block) * d.processes;
-  return d.block > 0 && stride.fits() ? stride.value() : 0;
+  return d.block > 0 && d.processes > 1 && stride.fits() ? stride.value() : 0;
 }
 
 int layout_access::axis(const layout& l, std::size_t k) noexcept {
