@@ -1,5 +1,6 @@
 #include "interpose/serve/cold_calls.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -14,17 +15,20 @@ namespace taquin::interpose {
 
 namespace {
 
-// A handle may mean another communicator once this has grown.
+// A handle may mean another communicator once this has grown. Counting grows it, too, which does no harm.
 std::atomic<std::uint64_t> freed{0};
 
-int on_delete(MPI_Comm, int, void* value, void*) noexcept {
-  delete static_cast<int*>(value);
+int on_delete(MPI_Comm, int, void*, void*) noexcept {
   freed.fetch_add(1, std::memory_order_release);
   return MPI_SUCCESS;
 }
 
-const mpi::attribute<int>& counts() {
-  static const mpi::attribute<int> all(on_delete);
+// The number of calls that a communicator has had is the place here that its attribute points to: nothing is allocated,
+// because a rank without memory counts as the others.
+std::array<char, most_cold_calls + 1> places;
+
+const mpi::attribute<char>& counts() {
+  static const mpi::attribute<char> all(on_delete);
   return all;
 }
 
@@ -51,10 +55,10 @@ bool is_cold(MPI_Comm comm) {
   if (!has_cold_calls()) return false;
   const std::uint64_t now = freed.load(std::memory_order_acquire);
   if (last.comm == comm && last.freed == now) return false;
-  int* made = counts().find(comm);
-  if (made == nullptr) counts().set(comm, made = new int(0));
-  const bool cold = *made < most_cold_calls;
-  if (cold) ++*made;
+  const char* const found = counts().find(comm);
+  const auto made = found == nullptr ? 0 : found - places.data();
+  const bool cold = made < most_cold_calls;
+  if (cold) counts().set(comm, &places[static_cast<std::size_t>(made) + 1]);
   if (!cold) last = {comm, now};
   return detail::route_of({.cold = cold}, detail::call_use::blocking) == detail::route::library;
 }

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 
 #include "base/environment.hpp"
 #include "c/translate.hpp"
@@ -62,10 +64,23 @@ void tell_warnings() noexcept {
 
 namespace {
 
-// Whether taquin can serve `x`.
+std::atomic<bool> said_fallback{false};
+
+// Why taquin does not serve `x`, for a report and, once, on standard error. A rank without memory for the text does the
+// same as the others.
+template <class Text>
+void tell_fallback(const exchange& x, outcome* what_became, bool warned, Text text) noexcept {
+  try {
+    const std::string what = text();
+    if (what_became != nullptr) what_became->reason = keep_reason(what);
+    if (warned) warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// Whether taquin can serve `x`: the same on all ranks.
 template <class Do>
 bool can(const exchange& x, outcome* what_became, Do&& attempt) {
-  static std::atomic<bool> said_fallback{false};
   const settings& s = settings::get();
   try {
     attempt();
@@ -73,24 +88,22 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
     // Where taquin chooses, the user has not named the algorithm that did not fit: the message names the limit instead.
-    const std::string what = detail::environment::get().algorithm.empty()
-                                 ? "no algorithm fits within the " + std::to_string(s.memory) +
-                                       " bytes of TAQUIN_MEMORY; the least of them needs " +
-                                       std::to_string(e.used() + e.requested())
-                                 : e.what();
-    if (what_became != nullptr) what_became->reason = keep_reason(what);
-    warn_once(said_fallback, x.comm, what + "; such calls go to the MPI library");
+    tell_fallback(x, what_became, true, [&] {
+      return detail::environment::get().algorithm.empty()
+                 ? "no algorithm fits within the " + std::to_string(s.memory) +
+                       " bytes of TAQUIN_MEMORY; the least of them needs " + std::to_string(e.used() + e.requested())
+                 : std::string(e.what());
+    });
   } catch (const usage_error& e) {
     if (!e.collective()) throw;
-    if (what_became != nullptr) what_became->reason = keep_reason(e.what());
     // Nothing was requested where taquin chooses: an exchange in place that no algorithm serves is the MPI
     // library's, as it would be without this library.
-    const bool unasked = x.in_place && detail::environment::get().algorithm.empty();
-    if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION && unasked) return false;
-    if (e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION)
-      warn_once(said_fallback, x.comm, std::string(e.what()) + "; such calls go to the MPI library");
-    else if (e.mpi_class() != MPI_ERR_BUFFER &&
-             std::string_view(e.what()).find(device_memory) == std::string_view::npos)
+    const bool unserved = e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION;
+    const bool asked_for = !x.in_place || !detail::environment::get().algorithm.empty();
+    const bool lacks_memory = e.mpi_class() == MPI_ERR_NO_MEM;  // of a rank, before the data moved
+    tell_fallback(x, what_became, lacks_memory || (unserved && asked_for), [&] { return std::string(e.what()); });
+    if (!unserved && !lacks_memory && e.mpi_class() != MPI_ERR_BUFFER &&
+        std::string_view(e.what()).find(device_memory) == std::string_view::npos)
       throw;
   }
   return false;

@@ -45,8 +45,9 @@ inline exchange off_devices(exchange x) noexcept {
 }
 
 /// Runs `x`, which `site` has called, through taquin. False when it must go to the MPI library: no algorithm serves it,
-/// the budget is too small (both warned of once), or taquin objects to buffers that the MPI library may accept. All
-/// ranks get the same answer. Other errors are thrown. `what` receives the outcome of the call; it may be null.
+/// the budget is too small, a rank has no memory (these are warned of once), or taquin objects to buffers that the MPI
+/// library may accept. All ranks get the same answer. Other errors are thrown. `what` receives the outcome of the call;
+/// it may be null.
 bool run_through(const exchange& x, const void* site, outcome* what);
 
 /// Prepares `x`, by `make`, under the same rules.

@@ -3,9 +3,10 @@
 #include "interpose/serve/worlds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <numeric>
-#include <vector>
+#include <exception>
+#include <span>
 
 #include "base/sizes.hpp"
 #include "interpose/serve/next.hpp"
@@ -24,12 +25,23 @@ enum class worlds : char { one, several };
 worlds one_world = worlds::one;  // the record kept with a communicator
 worlds several_worlds = worlds::several;
 
+// In chunks on the stack: a rank that has no memory left finds the same as the others.
 bool look(MPI_Comm comm) {
+  constexpr int at_once = 64;
+  std::array<int, at_once> places{};
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  std::vector<int> places(detail::as_size(ranks));
-  mpi::translate_ranks(comm, 0, MPI_COMM_WORLD, places);
-  return std::ranges::find(places, MPI_UNDEFINED) == places.end();
+  for (int begin = 0; begin < ranks; begin += at_once) {
+    const auto part = std::span(places).first(detail::as_size(std::min(at_once, ranks - begin)));
+    mpi::translate_ranks(comm, begin, MPI_COMM_WORLD, part);
+    if (std::ranges::find(part, MPI_UNDEFINED) != part.end()) return false;
+  }
+  return true;
+}
+
+const mpi::attribute<worlds>& kept() {
+  static const mpi::attribute<worlds> one(MPI_COMM_NULL_DELETE_FN);
+  return one;
 }
 
 int intercepted_Intercomm_merge(MPI_Comm inter, int high, MPI_Comm* made) {
@@ -43,13 +55,16 @@ int intercepted_Intercomm_merge(MPI_Comm inter, int high, MPI_Comm* made) {
 bool in_one_world(MPI_Comm comm) {
   if (!merged.load(std::memory_order_relaxed)) [[likely]]
     return true;
-  static const mpi::attribute<worlds> kept(MPI_COMM_NULL_DELETE_FN);
-  worlds* known = kept.find(comm);
-  if (known == nullptr) {
-    known = look(comm) ? &one_world : &several_worlds;
-    kept.set(comm, known);
+  try {
+    if (const worlds* const known = kept().find(comm); known != nullptr) return known == &one_world;
+  } catch (const std::exception&) {  // nothing can be kept: it is looked up in every call
   }
-  return known == &one_world;
+  const bool one = look(comm);
+  try {
+    kept().set(comm, one ? &one_world : &several_worlds);
+  } catch (const std::exception&) {
+  }
+  return one;
 }
 
 }  // namespace taquin::interpose

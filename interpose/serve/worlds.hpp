@@ -6,7 +6,8 @@
 
 namespace taquin::interpose {
 
-/// The same on all ranks of `comm`, an intracommunicator. Local. Costs one look until a first one has been merged.
+/// The same on all ranks of `comm`, an intracommunicator, also where one has no memory left. Local. Costs one look
+/// until a first one has been merged.
 bool in_one_world(MPI_Comm comm);
 
 }  // namespace taquin::interpose

@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <new>
 
+#include "base/collective_error.hpp"
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
 #include "call/elements.hpp"
@@ -172,14 +173,17 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   mpi::broadcast(std::span(&first, 1), 0, comm.get());
   std::int32_t rank = own == first ? comm.size() : comm.rank();
   mpi::allreduce(rank, MPI_MIN, comm.get());
-  if (rank == comm.size()) throw on_all_ranks(usage_error(disagreement, MPI_ERR_ARG));
+  if (rank == comm.size()) throw_on_all_ranks([&] { return usage_error(disagreement, MPI_ERR_ARG); });
   call other = own;
   mpi::broadcast(std::span(&other, 1), rank, comm.get());
   const auto describe = [](const call& c) {
     return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.facts), c.number, c.algorithm.data());
   };
-  throw on_all_ranks(usage_error(
-      fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(first), rank, describe(other)), MPI_ERR_ARG));
+  throw_on_all_ranks([&] {
+    return usage_error(
+        fmt::format("ranks disagree: rank 0 calls {}, rank {} {}", describe(first), rank, describe(other)),
+        MPI_ERR_ARG);
+  });
 }
 
 }  // namespace
@@ -197,8 +201,10 @@ invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noe
 }
 
 void refuse(int rank, const invalid_argument_record& told) {
-  const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
-  throw on_all_ranks(usage_error(fmt::format("{}: {}", who, told.text.data()), told.mpi_class, rank, told.peer));
+  throw_on_all_ranks([&] {
+    const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
+    return usage_error(fmt::format("{}: {}", who, told.text.data()), told.mpi_class, rank, told.peer);
+  });
 }
 
 int agreement_radix(int ranks) noexcept {
@@ -248,7 +254,7 @@ void refuse_mismatch(mpi::communicator& comm, int tag, const exchange& x) {
     if (sent != expected && !invalid) invalid = mismatch(from, sent, comm.rank(), expected);
   }
   agree_on_invalid_argument(comm, invalid);
-  throw on_all_ranks(usage_error("ranks send other sizes than their peers expect", MPI_ERR_COUNT));
+  throw_on_all_ranks([&] { return usage_error("ranks send other sizes than their peers expect", MPI_ERR_COUNT); });
 }
 
 }  // namespace taquin::detail

@@ -6,6 +6,7 @@
 #include <exception>
 #include <span>
 
+#include "base/collective_error.hpp"
 #include "call/elements.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -92,9 +93,11 @@ bool call::agree_again(const findings& mine, std::string_view what) {
   if (comm_->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, comm_->get());
   if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.invalid);
   if (all[0] > 0)
-    throw on_all_ranks(budget_exceeded(
-        fmt::format("{} needs at least {} bytes of scratch memory, {} are allowed", what, all[0], mine.limit), all[0],
-        0, mine.limit));
+    throw_on_all_ranks([&] {
+      return budget_exceeded(
+          fmt::format("{} needs at least {} bytes of scratch memory, {} are allowed", what, all[0], mine.limit), all[0],
+          0, mine.limit);
+    });
   return all[2] > 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "base/collective_error.hpp"
 #include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
 #include "mpi/check.hpp"
@@ -57,9 +58,11 @@ std::string agree_on_elements(MPI_Comm comm, std::string_view mine) {
   if (other == ranks) return text;
   const std::string different = broadcast_text(comm, other, rank, mine);
   const auto shown = [](std::string_view all) { return all.substr(0, all.find('\n')); };
-  throw on_all_ranks(usage_error(fmt::format("ranks disagree on the elements: rank {} gives {}, rank {} gives {}",
-                                             first, shown(text), other, shown(different)),
-                                 MPI_ERR_TYPE));
+  throw_on_all_ranks([&] {
+    return usage_error(fmt::format("ranks disagree on the elements: rank {} gives {}, rank {} gives {}", first,
+                                   shown(text), other, shown(different)),
+                       MPI_ERR_TYPE);
+  });
 }
 
 }  // namespace taquin::detail

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/collective_error.hpp"
 #include "base/sizes.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
@@ -30,8 +31,9 @@ layout_call::layout_call(const layout_options& o)
 agreed layout_call::agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {
   const agreed all = running.agree(describe(x, o, e, lacks_memory), &budget);
   if (!all.uniform)
-    throw on_all_ranks(
-        usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG));
+    throw_on_all_ranks([&] {
+      return usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG);
+    });
   return all;
 }
 
@@ -86,10 +88,12 @@ std::size_t layout_call::copies() const noexcept {
 
 void layout_call::need(std::size_t needed, std::size_t allowed) {
   if (needed > allowed)
-    throw on_all_ranks(budget_exceeded(
-        fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
-                    needed, allowed),
-        needed, 0, allowed));
+    throw_on_all_ranks([&] {
+      return budget_exceeded(
+          fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
+                      needed, allowed),
+          needed, 0, allowed);
+    });
 }
 
 redistribute_options layout_call::choices(const layout_options& o) {

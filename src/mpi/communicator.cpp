@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "base/collective_error.hpp"
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -348,11 +349,13 @@ namespace {
 
 // The error of all ranks, in the first call on a communicator and later.
 [[noreturn]] void refuse_without_private() {
-  throw on_all_ranks(usage_error(
-      fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
-                  "none left",
-                  private_communicators.load(), communicator::limit()),
-      MPI_ERR_UNSUPPORTED_OPERATION));
+  detail::throw_on_all_ranks([&] {
+    return usage_error(
+        fmt::format("there is no private communicator for this one: taquin has {} (at most {}), or the MPI library has "
+                    "none left",
+                    private_communicators.load(), communicator::limit()),
+        MPI_ERR_UNSUPPORTED_OPERATION);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The assignment of tags to plans.
 #include <fmt/format.h>
 
+#include "base/collective_error.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
@@ -37,9 +38,11 @@ int plan_tags::agree(communicator& comm, int sets) {
     }
     if (holds_everywhere(free, comm.get())) return set;
   }
-  throw on_all_ranks(usage_error(
-      fmt::format("all tags are in use: a communicator has them for {} plans at a time", comm.sets_of_plans_),
-      MPI_ERR_OTHER));
+  detail::throw_on_all_ranks([&] {
+    return usage_error(
+        fmt::format("all tags are in use: a communicator has them for {} plans at a time", comm.sets_of_plans_),
+        MPI_ERR_OTHER);
+  });
 }
 
 int plan_tags::take(communicator& comm, int sets) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/collective_error.hpp"
 #include "mpi/whereabouts.hpp"
 #include "taquin/error.hpp"
 
@@ -33,13 +34,15 @@ void call_record::renew(const call_record& fresh) noexcept {
 }
 
 void refuse_nested(const call_record& r) {
-  throw on_all_ranks(usage_error(
-      fmt::format(
-          "a function that an operation on {}{}{} has called makes another call on it: the operation is pending "
-          "until the function has returned; calls on other communicators are allowed",
-          r.name[0] != '\0' ? "'" : "", r.name[0] != '\0' ? r.name.data() : "this communicator",
-          r.name[0] != '\0' ? "'" : ""),
-      MPI_ERR_COMM));
+  detail::throw_on_all_ranks([&] {
+    return usage_error(
+        fmt::format(
+            "a function that an operation on {}{}{} has called makes another call on it: the operation is pending "
+            "until the function has returned; calls on other communicators are allowed",
+            r.name[0] != '\0' ? "'" : "", r.name[0] != '\0' ? r.name.data() : "this communicator",
+            r.name[0] != '\0' ? "'" : ""),
+        MPI_ERR_COMM);
+  });
 }
 
 watch::watch(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "algorithms/nodes/carried_exchange.hpp"
+#include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "call/failure_map.hpp"
 #include "mpi/check.hpp"
@@ -22,10 +23,11 @@ namespace {
 const algorithm* named(std::string_view name, const shape& s) {
   const algorithm* a = find_algorithm(name);
   if (!a->supports(s))
-    throw on_all_ranks(
-        usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
-                                s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
-                    MPI_ERR_UNSUPPORTED_OPERATION));
+    throw_on_all_ranks([&] {
+      return usage_error(fmt::format("algorithm '{}' does not serve this exchange ({} ranks{}{})", name, s.ranks,
+                                     s.in_place ? ", in place" : "", s.symmetric ? "" : ", asymmetric counts"),
+                         MPI_ERR_UNSUPPORTED_OPERATION);
+    });
   return a;
 }
 
@@ -94,9 +96,11 @@ void preparation::agree() {
   if (!all_.carried) p_.body.reset();
   if (chooser* const choices = chooser::known(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
-    throw on_all_ranks(usage_error(
-        fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all_.max_block_bytes),
-        MPI_ERR_TRUNCATE));
+    throw_on_all_ranks([&] {
+      return usage_error(
+          fmt::format("alltoall's blocks differ between ranks: the largest has {} bytes", all_.max_block_bytes),
+          MPI_ERR_TRUNCATE);
+    });
   if (all_.unmatched != 0) refuse_mismatch(*comm(), tag_ + mpi::communicator::agreement_tag, x_);
 }
 
@@ -161,10 +165,14 @@ bool preparation::stays_local() const noexcept {
 void preparation::check_memory() const {
   if (all_.memory == unlimited || (free_choice() && p_.body != nullptr)) return;
   const std::size_t needed = element_bytes_ + p_.chosen->memory(p_.shape, o_);
-  if (needed > all_.memory)
-    throw on_all_ranks(budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of scratch memory, {} are allowed",
-                                                   p_.chosen->name, needed, all_.memory),
-                                       needed, 0, all_.memory));
+  if (needed <= all_.memory) return;
+  if (!inter())
+    mpi::barrier(comm()->get());  // a rank without memory to choose has aborted the call: no other goes on without it
+  throw_on_all_ranks([&] {
+    return budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of scratch memory, {} are allowed",
+                                       p_.chosen->name, needed, all_.memory),
+                           needed, 0, all_.memory);
+  });
 }
 
 void preparation::prepare() {
@@ -179,7 +187,8 @@ void preparation::prepare() {
   p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
   if (p_.body != nullptr) return meet_before_native();
   if (!free_choice())
-    throw on_all_ranks(usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION));
+    throw_on_all_ranks(
+        [&] { return usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION); });
   choose_without_shared_memory(c);
 }
 

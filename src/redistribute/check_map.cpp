@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/collective_error.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/progress.hpp"
@@ -149,10 +150,12 @@ task check_injective(machine& m, const targets& t) {
     if (c.from[i] == m.rank && m.rank != rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
-  throw on_all_ranks(usage_error(
-      fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}", c.number[0] / m.parts,
-                  c.from[0], c.number[1] / m.parts, c.from[1], c.place / m.parts, rank),
-      MPI_ERR_ARG, c.from[1], rank));
+  throw_on_all_ranks([&] {
+    return usage_error(
+        fmt::format("block {} of rank {} and block {} of rank {} both go to index {} of rank {}", c.number[0] / m.parts,
+                    c.from[0], c.number[1] / m.parts, c.from[1], c.place / m.parts, rank),
+        MPI_ERR_ARG, c.from[1], rank);
+  });
 }
 
 }  // namespace taquin::detail

@@ -17,6 +17,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/in_place/in_place_operation.hpp"
 #include "algorithms/in_place/units.hpp"
+#include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/invalid_argument.hpp"
@@ -251,7 +252,7 @@ void migration::state::describe() {
   if (running.comm()->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, running.comm()->get());
   if (all[5] != ~all[6]) {
     agree_on_elements(running.comm()->get(), known_elements::here());
-    throw on_all_ranks(usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG));
+    throw_on_all_ranks([&] { return usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG); });
   }
   shape = {.ranks = running.comm()->size(),
            .kind = exchange::form::alltoallv,

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/checked.hpp"
+#include "base/collective_error.hpp"
 #include "mpi/collectives.hpp"
 #include "redistribute/redistribution_state.hpp"
 
@@ -17,7 +18,8 @@ void redistribution::state::begin(const arguments& x, const redistribute_options
     const element e = describe(x, lacks_memory);
     proposed.algorithm = options.algorithm;
     const agreed all = running.agree(proposed, &budget);
-    if (!all.uniform) throw on_all_ranks(usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG));
+    if (!all.uniform)
+      throw_on_all_ranks([&] { return usage_error("ranks disagree on the bytes of a block", MPI_ERR_ARG); });
     prepare(x, e, all);
   });
 }
@@ -85,10 +87,12 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
   const auto choice = choose_buffers(problem, all.memory);
   if (!choice) {
     const std::size_t needed = least_memory(problem);
-    throw on_all_ranks(budget_exceeded(fmt::format("a redistribution needs at least {} bytes of scratch memory, {} are "
-                                                   "allowed",
-                                                   needed, all.memory),
-                                       needed, 0, all.memory));
+    throw_on_all_ranks([&] {
+      return budget_exceeded(fmt::format("a redistribution needs at least {} bytes of scratch memory, {} are "
+                                         "allowed",
+                                         needed, all.memory),
+                             needed, 0, all.memory);
+    });
   }
   const int tag = tags.take(comm);
   sizes = choice->sizes;

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "base/sizes.hpp"
@@ -195,14 +196,18 @@ const algorithm* chooser::choose(const shape& s, const options& o, bool reused, 
 
 namespace {
 
-// On all ranks: it follows from the shape.
-[[noreturn]] void refuse_unserved(const shape& s) {
-  std::string what = "no algorithm serves this exchange";
-  if (s.in_place && !s.one_unit)
-    what +=
-        " in place: between nodes all blocks of all ranks must have elements of one size, of a type whose data are "
-        "equal parts (MPI_Alltoallw with other types, and types of mixed parts, need two buffers)";
-  throw on_all_ranks(usage_error(what, MPI_ERR_UNSUPPORTED_OPERATION));
+// On all ranks: it follows from the shape. All wait for each other first: a rank that has no memory to choose has
+// aborted the call, and its peers must not go on without it.
+[[noreturn]] void refuse_unserved(const shape& s, const mpi::communicator& comm) {
+  mpi::barrier(comm.get());
+  throw_on_all_ranks([&] {
+    std::string what = "no algorithm serves this exchange";
+    if (s.in_place && !s.one_unit)
+      what +=
+          " in place: between nodes all blocks of all ranks must have elements of one size, of a type whose data are "
+          "equal parts (MPI_Alltoallw with other types, and types of mixed parts, need two buffers)";
+    return usage_error(what, MPI_ERR_UNSUPPORTED_OPERATION);
+  });
 }
 
 // Without a limit the memory of an algorithm is not computed.
@@ -220,7 +225,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
     took_heap_ = true;
     a = decide(s, o, reused, limit, profile_, nullptr).what;
     if (!alike_) a = told({&a, 1}).front();
-    if (a == nullptr) refuse_unserved(s);
+    if (a == nullptr) refuse_unserved(s, comm_);
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[choice] = a;
   }
@@ -249,7 +254,7 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
     const decision d = decide(s, o, false, limit, profile_, nullptr);
-    if (d.what == nullptr) refuse_unserved(s);
+    if (d.what == nullptr) refuse_unserved(s, comm_);
     std::array<const algorithm*, 2> both{d.what, d.rival};
     if (!alike_) std::ranges::copy(told(both), both.begin());
     c = contest(both[0], both[1]);

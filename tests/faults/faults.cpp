@@ -48,6 +48,10 @@ class guarded_exchange {
     for (int i = 0; i < p_; ++i)
       for (int k = 0; k < per_block; ++k) EXPECT_EQ(in_[at(8 * i + 4 + k)], i);
   }
+  void expect_nothing_received() const {
+    for (int i = 0; i < p_; ++i)
+      for (int k = 0; k < per_block; ++k) EXPECT_EQ(in_[at(8 * i + 4 + k)], in_place_ ? rank_ : guard);
+  }
   void expect_nothing_outside() const {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       const bool inside = i >= 4 && (i - 4) % 8 < per_block && (i - 4) / 8 < at(p_);
@@ -70,6 +74,17 @@ void arm_last_rank(fault kind, int n) {
   if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) arm(kind, n);
 }
 
+/// Calls that have ended in an error of all ranks, or of one.
+struct endings {
+  int of_all = 0;
+  int of_one = 0;
+  endings& operator+=(const endings& more) {
+    of_all += more.of_all;
+    of_one += more.of_one;
+    return *this;
+  }
+};
+
 struct way {
   const char* algorithm;
   bool in_place;
@@ -80,8 +95,9 @@ class faults : public testing::TestWithParam<way> {
  protected:
   /// Fails each request of `kind` in turn, on the last rank, of a call that is the first on its communicator, or that
   /// has been made there before.
-  void fail_each(fault kind, bool reused, bool first_call = false) const {
+  static endings fail_each(fault kind, bool reused, bool first_call = false) {
     const auto [algorithm, in_place] = GetParam();
+    endings found;
     constexpr int most = 200;
     for (int n = 0; n < most; ++n) {
       const scoped_comm comm(duplicate(MPI_COMM_WORLD));
@@ -99,33 +115,79 @@ class faults : public testing::TestWithParam<way> {
       }
       guarded_exchange x(comm.get(), in_place);
       std::string failed;
+      ending mine = ending::right;
       arm_last_rank(kind, n);
+      // A rank inside the MPI library's own call polls for no failure; with a timeout no rank waits there.
+      const bool inside = kind == fault::mpi_call && std::string_view(algorithm) == "native";
       try {
-        // A rank inside the MPI library's own call polls for no failure; with a timeout no rank waits there.
-        const bool inside = kind == fault::mpi_call && std::string_view(algorithm) == "native";
         call(x, {.algorithm = algorithm, .on_timeout = after_timeout::fail, .timeout = inside ? 0.05F : 0});
       } catch (const std::exception& e) {
         failed = e.what();
+        mine = ending_of(e);
       }
       const bool fired = any_rank(disarm());
       x.expect_nothing_outside();
       if (failed.empty()) x.expect_right();
       if (!fired) {
         EXPECT_EQ(failed, "") << "request " << n << " did not come";
-        return;
+        return found;
       }
+      SCOPED_TRACE("request " + std::to_string(n) + ": " + failed);
+      const std::vector<int> all = of_all_ranks(mine);
+      found.of_all += all.back() == of_all ? 1 : 0;
+      found.of_one += all.back() == own ? 1 : 0;
+      if (!inside && !(first_call && kind == fault::mpi_call))
+        expect_contract(all, x, [&] {
+          guarded_exchange next(comm.get(), in_place);
+          call(next, {.algorithm = algorithm});
+          next.expect_right();
+        });
     }
     ADD_FAILURE() << "more than " << most << " requests";
+    return found;
+  }
+
+ private:
+  enum ending : int { right, of_all, own, of_a_peer };
+  static ending ending_of(const std::exception& e) {
+    if (dynamic_cast<const peer_aborted*>(&e) != nullptr) return of_a_peer;
+    const auto* const by_taquin = dynamic_cast<const error*>(&e);
+    return by_taquin != nullptr && by_taquin->collective() ? of_all : own;
+  }
+  static std::vector<int> of_all_ranks(int mine) {
+    std::vector<int> all(at(size_of(MPI_COMM_WORLD)));
+    MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    return all;
+  }
+
+  /// An error before the agreement is that of all ranks, which have received nothing and may call again. A later one is
+  /// the last rank's, where the request has failed, and of all that wait for it then.
+  template <class Again>
+  static void expect_contract(const std::vector<int>& all, const guarded_exchange& x, Again again) {
+    const auto count = [&](int what) { return static_cast<int>(std::ranges::count(all, what)); };
+    const int p = static_cast<int>(all.size());
+    if (count(of_all) > 0) {
+      EXPECT_EQ(count(of_all), p);
+      x.expect_nothing_received();
+      again();
+    } else if (count(right) < p) {
+      EXPECT_EQ(all.back(), own);
+      EXPECT_EQ(count(own), 1) << "of the others, who are told";
+    }
   }
 };
 
 TEST_P(faults, of_mpi_calls_end_in_errors) {
-  for (const bool reused : {false, true}) fail_each(fault::mpi_call, reused);
+  endings all;
+  for (const bool reused : {false, true}) all += fail_each(fault::mpi_call, reused);
+  EXPECT_GT(all.of_one, 0) << "the test is of errors after the agreement";
 }
 
 TEST_P(faults, of_memory_end_in_errors) {
-  for (const bool reused : {false, true})
-    for (const bool first_call : {false, true}) fail_each(fault::memory, reused, first_call);
+  for (const bool first_call : {false, true}) fail_each(fault::memory, false, first_call);
+  // A plan has its own memory before ranks agree.
+  EXPECT_GT(fail_each(fault::memory, true).of_all, 0) << "the test is of errors before the agreement";
+  fail_each(fault::memory, true, true);
 }
 
 // Every call of one rank is late by another time.

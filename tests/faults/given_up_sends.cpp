@@ -143,11 +143,22 @@ class given_up_sends : public testing::Test {
     EXPECT_TRUE(fired || complete) << what << ", message " << n / 2;
     comm.free();
     overwrite_stack();
+    call_again();
     const given_up all = look_at_given_up();
     sends += all.sends;
     EXPECT_EQ(all.spoiled, 0) << "of " << all.sends << " sends given up in " << what << ", message " << n / 2 << " of "
                               << late << ", rank " << rank;
     return fired;
+  }
+
+  // In the memory of blocking calls that has been given back.
+  void call_again() const {
+    static const MPI_Comm other = duplicate(MPI_COMM_WORLD);  // never freed
+    for (const char* algorithm : {"bruck_v", "spread_out"}) {
+      buffers b(p, rank, 3);
+      run(b.of_ints(false, other), {.algorithm = algorithm});
+      EXPECT_TRUE(b.right(b.in, rank));
+    }
   }
 
   /// Late at each message, up to some; first and last rank by turns.

@@ -309,12 +309,13 @@ neighbour_test(observed_exchanges_on_communicators_that_come_and_go "transfer +n
 # merged with it.
 add_executable(interpose_unlike unlike.c)
 target_link_libraries(interpose_unlike PRIVATE MPI::MPI_C ${CMAKE_DL_LIBS})
+set_target_properties(interpose_unlike PROPERTIES ENABLE_EXPORTS ON)  # stands between taquin and the MPI library
 set(things runtime device descriptors files space permissions environment threads types addresses ahead)
 if(TAQUIN_MPI STREQUAL "mpich")
   list(APPEND things null_types)  # other MPI libraries refuse them in nonblocking calls
 endif()
 if(TAQUIN_MPI STREQUAL "openmpi")  # Debian's MPICH 4.0 does not spawn, with a name server neither
-  list(APPEND things spawned spawned_without)
+  list(APPEND things spawned spawned_otherwise spawned_without)
 endif()
 foreach(thing ${things})
   set(times 1 10 45)
@@ -330,10 +331,31 @@ foreach(thing ${things})
   list(GET times -1 time)
   if(thing STREQUAL "space")  # the first calls take most
     set(time 0)
+    neighbour_test(a_rank_differs_in_space_alone_on_its_node "^status 0"
+      "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_NODES=1,1,1 $<TARGET_FILE:interpose_unlike> space 0")
   endif()
   neighbour_test(a_rank_differs_in_${thing}_between_nodes "^status 0"
     "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 env LD_PRELOAD=${library} TAQUIN_NODES=2,1 $<TARGET_FILE:interpose_unlike> ${thing} ${time} $<TARGET_FILE:device_runtime_CUDA>")
 endforeach()
+
+# A rank without memory for a request of taquin's, in each call, at each request; and where communicators may hold
+# processes of other jobs.
+add_executable(interpose_lack_of_memory lack_of_memory.cpp ../faults/layer.cpp)
+target_include_directories(interpose_lack_of_memory PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(interpose_lack_of_memory PRIVATE MPI::MPI_CXX ${CMAKE_DL_LIBS})
+set_target_properties(interpose_lack_of_memory PROPERTIES ENABLE_EXPORTS ON)
+foreach(ranks 2 3)
+  if(TAQUIN_MPI STREQUAL "mpich" AND ranks GREATER 2)  # its ranks wait for the processor of others
+    continue()
+  endif()
+  foreach(kind "" merged)
+    string(REPLACE "merged" "_of_merged_communicators" suffix "${kind}")
+    neighbour_test(a_rank_lacks_memory${suffix}_np${ranks} "lack of memory: [1-9][0-9]* requests failed.*status 0"
+      "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} env LD_PRELOAD=${library} TAQUIN_COMMUNICATOR_LIMIT=20000 $<TARGET_FILE:interpose_lack_of_memory> ${kind}")
+  endforeach()
+endforeach()
+neighbour_test(a_rank_lacks_memory_between_nodes "lack of memory: [1-9][0-9]* requests failed.*status 0"
+  "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 env LD_PRELOAD=${library} TAQUIN_NODES=1,1 TAQUIN_COMMUNICATOR_LIMIT=20000 $<TARGET_FILE:interpose_lack_of_memory>")
 
 # The end of a job.
 add_executable(interpose_at_end at_end.c)

@@ -26,7 +26,25 @@ static MPI_Datatype pair_of_ints; /* a block as another type with the same signa
 
 static int is(const char *name) { return strcmp(thing, name) == 0; }
 
-/* So much address space is left: a job that runs without taquin still does. */
+/* Parts of this process's memory that taquin shares with others. */
+static int shared_parts(void) {
+  static const char name[] = "memfd:taquin";
+  static char part[4096];
+  const int file = open("/proc/self/maps", O_RDONLY);
+  int parts = 0;
+  size_t known = 0; /* characters of the name that the last ones are */
+  CHECK(file >= 0);
+  for (ssize_t n = 0; (n = read(file, part, sizeof part)) > 0;)
+    for (ssize_t i = 0; i < n; ++i) {
+      known = part[i] == name[known] ? known + 1 : part[i] == name[0];
+      if (known + 1 == sizeof name) ++parts, known = 0;
+    }
+  close(file);
+  return parts;
+}
+static int most_parts;
+
+/* So much address space is left: a job that runs without taquin still does. taquin maps nothing more. */
 static void leave_little_space(void) {
   enum { left = 300 * 1024 };
   char text[32] = "";
@@ -37,6 +55,16 @@ static void leave_little_space(void) {
   getrlimit(RLIMIT_AS, &limit);
   limit.rlim_cur = (rlim_t)(atol(text) * sysconf(_SC_PAGESIZE)) + left;
   CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  most_parts = shared_parts();
+}
+
+/* Data that taquin has brought to memory of a device: by the MPI library, which can write there. */
+static int brought_to_device;
+int PMPI_Unpack(const void *from, int size, int *at, void *to, int n, MPI_Datatype type, MPI_Comm comm) {
+  static int (*next)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
+  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "PMPI_Unpack");
+  brought_to_device += differs && is("device") && (uintptr_t)to - (uintptr_t)in < sizeof in;
+  return next(from, size, at, to, n, type, comm);
 }
 
 /* The action of one rank alone. */
@@ -317,15 +345,17 @@ static void every_form(group *g, int round) {
   }
 }
 
-/* Processes of two jobs in one communicator: this job, and one that it spawns, with the library or without. */
+/* Processes of two jobs in one communicator: this job, and one that it spawns, with the library and the same settings,
+   with other settings, with which it serves from the first call on, or without the library. */
 static void merge_with_spawned(const char *program, const char *when) {
   MPI_Comm both, merged;
-  char preload[4096] = "-uLD_PRELOAD";
+  char preload[4096] = "-uLD_PRELOAD", setting[64] = "NONE=";
   OK(MPI_Comm_get_parent(&both));
-  const int spawned = both != MPI_COMM_NULL, own_rank = rank, own_ranks = ranks, with = is("spawned");
+  const int spawned = both != MPI_COMM_NULL, own_rank = rank, own_ranks = ranks, with = !is("spawned_without");
   if (spawned) CHECK((getenv("LD_PRELOAD") != NULL) == with);
   if (with) snprintf(preload, sizeof preload, "LD_PRELOAD=%s", getenv("LD_PRELOAD"));
-  char *arguments[] = {preload, (char *)program, (char *)thing, (char *)when, NULL};
+  if (is("spawned_otherwise")) snprintf(setting, sizeof setting, "TAQUIN_CHECK=1");
+  char *arguments[] = {preload, setting, (char *)program, (char *)thing, (char *)when, NULL};
   if (!spawned) OK(MPI_Comm_spawn("env", arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both, MPI_ERRCODES_IGNORE));
   OK(MPI_Intercomm_merge(both, spawned, &merged));
   group g = make_group(merged);
@@ -350,7 +380,7 @@ int main(int argc, char **argv) {
   runtime = argc > 3 ? argv[3] : "";
   const char *const number = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
   const int odd = number != NULL && atoi(number) == odd_rank;
-  const int merges = is("spawned") || is("spawned_without");
+  const int merges = is("spawned") || is("spawned_otherwise") || is("spawned_without");
   const int later = is("ahead") || is("space") || merges; /* MPI_Init needs more space than is left */
   if (odd && when == 0 && !later) begin_to_differ();
   int level = 0;
@@ -371,6 +401,10 @@ int main(int argc, char **argv) {
     }
     every_form(&world, round);
   }
+  if (differs && is("space")) CHECK(shared_parts() <= most_parts);
+#if defined(OPEN_MPI) || defined(MPICH) /* where taquin does some of the first starts, to measure them */
+  if (differs && is("device") && when <= 1 && getenv("TAQUIN_NODES") == NULL) CHECK(brought_to_device > 0);
+#endif
   free_group(&world);
   OK(MPI_Type_free(&pair_of_ints));
   return MPI_Finalize();

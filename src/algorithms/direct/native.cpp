@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
+#include "base/collective_error.hpp"
 #include "base/outliving.hpp"
 #include "base/sizes.hpp"
 #include "exchange/by_address.hpp"
@@ -211,7 +212,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   } catch (const std::bad_alloc&) {
   }
   if (mpi::holds_everywhere(made != nullptr, c.comm->get())) return made;
-  throw on_all_ranks(usage_error("out of memory on a rank", MPI_ERR_NO_MEM));
+  throw_lack_of_memory();
 }
 
 // A nonblocking collective makes a schedule of its own at each start.

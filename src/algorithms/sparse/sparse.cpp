@@ -1,4 +1,5 @@
 #include "algorithms/sparse/state.hpp"
+#include "base/collective_error.hpp"
 #include "mpi/user_code.hpp"
 
 namespace taquin {
@@ -6,7 +7,8 @@ namespace taquin {
 void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm& how) {
   running.algorithm = how.name;
   if (how.find == nullptr)
-    throw on_all_ranks(usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION));
+    throw_on_all_ranks(
+        [&] { return usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION); });
   const std::size_t message = message_of(how);
   at_once_here = all_at_once;
   const std::size_t carried_bytes = all_at_once ? message / 4 : 0;
@@ -21,10 +23,12 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
-    throw on_all_ranks(
-        budget_exceeded(fmt::format("a sparse exchange by {} needs at least {} bytes of scratch memory, {} are allowed",
-                                    how.name, needs(message), budget->limit()),
-                        needs(message), 0, budget->limit()));
+    throw_on_all_ranks([&] {
+      return budget_exceeded(
+          fmt::format("a sparse exchange by {} needs at least {} bytes of scratch memory, {} are allowed", how.name,
+                      needs(message), budget->limit()),
+          needs(message), 0, budget->limit());
+    });
   return message;
 }
 

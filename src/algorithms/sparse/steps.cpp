@@ -1,6 +1,7 @@
 // A sparse exchange in a step of a node, or with the agreement among nodes.
 
 #include "algorithms/sparse/state.hpp"
+#include "base/collective_error.hpp"
 #include "base/copy_bytes.hpp"
 #include "datatypes/typed_copy.hpp"
 
@@ -97,7 +98,8 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
   const agreed all = running.agree(p, tag, way, std::pmr::new_delete_resource());
   if (!all.uniform)
-    throw on_all_ranks(usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE));
+    throw_on_all_ranks(
+        [&] { return usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE); });
   budget.emplace(all.memory);
   most_destinations = all.max_rank_bytes;
   if (carried && all.carried && carried_notices::fit(all, comm().size()))
