@@ -127,7 +127,7 @@ contains
       end if
     end do
     do sign = 1, 2
-      s%lines(sign) = fftw_plan_guru64_dft(lines, along, others, repeated, array, array, directions(sign), FFTW_ESTIMATE)
+      s%lines(sign) = fftw_plan_guru64_dft(lines, along, others, repeated, array, array, directions(sign), FFTW_MEASURE)
       if (.not. c_associated(s%lines(sign))) error stop 'FFTW has no plan for these lines'
     end do
   end subroutine
