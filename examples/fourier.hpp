@@ -66,9 +66,9 @@ class fourier_3d {
  public:
   using number = std::complex<double>;
 
-  /// `array` has room for stages.local_size() elements, which FFTW overwrites while it measures plans; with FFTW_ESTIMATE
-  /// for `flags` it does not, but lines that are a power of two apart are slow then. All redistributions together take
-  /// at most `memory` bytes. Collective over `comm`, which has rows · columns ranks.
+  /// `array` has room for stages.local_size() elements, which FFTW overwrites while it measures plans. With
+  /// FFTW_ESTIMATE for `flags` it does not, but lines that are a power of two apart are slow then. All redistributions
+  /// together take at most `memory` bytes. Collective over `comm`, which has rows · columns ranks.
   fourier_3d(const fourier_stages& stages, std::span<number> array, MPI_Comm comm, std::size_t memory,
              unsigned flags = FFTW_MEASURE) {
     const auto& all = stages.all();

@@ -18,9 +18,10 @@ beside_fftw() {
 } | sed -n '/^{/p' | sed '$!s/$/,/; 1s/^/[\n/; $s/$/\n]/' >"$2/fftw.json"
 {
   echo "# ranks order block from to ours_ms theirs_ms ratio ours_KiB theirs_KiB local_KiB"
-  for order in ${ORDERS:-2048 4096}; do
+  for order in ${ORDERS:-2048 4096 8192}; do
     for p in 2 4 8; do
-      mpirun -n $p "$bin/taquin_bench_gemr2d" "$order" "${REPETITIONS:-5}" | grep -v ranks
+      [ "$order" -gt 4096 ] && repetitions=3 || repetitions=9
+      mpirun -n $p "$bin/taquin_bench_gemr2d" "$order" "${REPETITIONS:-$repetitions}" | grep -v ranks
     done
   done
 } >"$2/scalapack.txt"

@@ -217,6 +217,18 @@ def scalapack():
            "ScaLAPACK"), rows)
 
 
+def scalapack_programs():
+    """Programs on ScaLAPACK without and with libtaquin_scalapack: their results and peak memory."""
+    runs = {}
+    for line in (RESULTS / "layouts/programs.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            program, ranks, by, *values = line.split()
+            runs.setdefault((program, ranks), {})[by] = values
+    rows = [(program, ranks, r["plain"][0], r["taquin"][0], *(f"{int(r[by][1]) / 1024:.1f} MiB" for by in ("plain", "taquin")))
+            for (program, ranks), r in runs.items()]
+    table(("program", "ranks", "result", "with taquin", "peak memory of a process", "with taquin"), rows)
+
+
 def nodes(distribution, workload="regular"):
     """Simulated plans: the fastest selector of an MPI library, and the fastest algorithm of taquin."""
     groups = {}
@@ -341,7 +353,7 @@ def check():
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
         "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
-        "fftw": fftw, "scalapack": scalapack, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
+        "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
