@@ -180,15 +180,21 @@ TEST(nested_calls, of_an_operator_are_refused_on_the_same_communicator) {
   reduced_on = comm.get();
   MPI_Op op = MPI_OP_NULL;
   MPI_Op_create(sum_and_call, 1, &op);
-  int one = 1;
-  int sum = 0;
-  refused_in_operator = 0;
-  patterns::allreduce(&one, &sum, 1, MPI_INT, op, comm.get());
+  const std::array<int, 2> ones{1, 1};
+  for (const bool elements : {false, true}) {
+    SCOPED_TRACE(elements ? "scan_elements" : "allreduce");
+    std::array<int, 2> sums{};
+    refused_in_operator = 0;
+    if (elements)
+      patterns::scan_elements(ones.data(), sums.data(), 2, MPI_INT, op, comm.get());
+    else
+      patterns::allreduce(ones.data(), sums.data(), 2, MPI_INT, op, comm.get());
+    EXPECT_EQ(sums[1], elements ? 2 * (rank_in(comm.get()) + 1) : size_of(comm.get()));
+    int refused = refused_in_operator;
+    MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_SUM, comm.get());
+    EXPECT_TRUE(refused > 0 || (size_of(comm.get()) == 1 && !elements));
+  }
   MPI_Op_free(&op);
-  EXPECT_EQ(sum, size_of(comm.get()));
-  int refused = refused_in_operator;
-  MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_SUM, comm.get());
-  EXPECT_TRUE(refused > 0 || size_of(comm.get()) == 1);
   EXPECT_TRUE(alltoall_is_right(comm.get()));
 }
 

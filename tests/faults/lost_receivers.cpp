@@ -82,6 +82,10 @@ class call_to_last {
     sparse_call(sparse_blocks{out_.data(), to, count_view(&n), MPI_INT}, comm_, {.algorithm = way_.name})
         .receive(in_.data());
   }
+  void start_and_destroy() {
+    made_->start();
+    made_.reset();
+  }
   [[nodiscard]] bool right() const {
     for (int i = 0; !sends_ && i < p_ - 1; ++i)
       for (std::size_t k = 0; k < out_.size(); ++k)
@@ -174,15 +178,20 @@ class lost_receivers : public testing::TestWithParam<way> {
     if (n == 0 && count >= rendezvous && GetParam().direct) {
       EXPECT_FALSE(here.well) << "what was sent cannot have been received";
     }
-    // A notified rank, or one that has aborted, is refused; another is notified now.
-    call_to_last second({kind::exchange, "auto", false}, comm.get(), count);
-    const auto again = [&] {
-      if (second.prepare()) second.run();
-    };
-    const ending next = end_of(again, !here.well, false);
-    EXPECT_EQ(next.wrong, "") << "afterwards; call " << n << ", " << count << " elements";
-    EXPECT_FALSE(next.well);
+    expect_lost(comm.get(), !here.well, count);
     return true;
+  }
+
+  /// A notified rank, or one that has aborted, is refused; another is notified now.
+  void expect_lost(MPI_Comm comm, bool told, int count) const {
+    call_to_last second({kind::exchange, "auto", false}, comm, count);
+    const ending next = end_of(
+        [&] {
+          if (second.prepare()) second.run();
+        },
+        told, false);
+    EXPECT_EQ(next.wrong, "") << "afterwards; " << count << " elements";
+    EXPECT_FALSE(next.well);
   }
 };
 
@@ -197,6 +206,27 @@ TEST_P(lost_receivers, that_have_left_are_named) {
     if (!detail::environment::get().shared_memory) {
       EXPECT_GT(left, 0) << "a test of no loss";
     }
+  }
+}
+
+// The last rank destroys a started plan before others have started theirs, so that its part cannot be complete.
+TEST_P(lost_receivers, that_destroy_a_started_plan_are_named) {
+  if (std::getenv("TAQUIN_TEST_DEATH") != nullptr) GTEST_SKIP() << "ends the job";
+  if (GetParam().what == kind::sparse || !served()) return;
+  for (const int count : {2, 100000}) {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    call_to_last x(GetParam(), comm.get(), count);
+    ASSERT_TRUE(x.prepare());
+    MPI_Barrier(MPI_COMM_WORLD);
+    ending here{false, ""};
+    if (rank == last) x.start_and_destroy();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != last) here = end_of([&] { x.run(); }, false, false);
+    EXPECT_EQ(here.wrong, "") << count << " elements";
+    if (count > 2 && GetParam().direct) {
+      EXPECT_FALSE(here.well) << "what was sent cannot have been received";
+    }
+    expect_lost(comm.get(), !here.well, count);
   }
 }
 
