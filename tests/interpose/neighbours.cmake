@@ -361,4 +361,4 @@ neighbour_test(a_rank_lacks_memory_between_nodes "lack of memory: [1-9][0-9]* re
 add_executable(interpose_at_end at_end.c)
 target_link_libraries(interpose_at_end PRIVATE MPI::MPI_C)
 neighbour_test(a_request_is_completed_while_attributes_are_deleted "completed[\n]status 0"
-  "${np2} LD_PRELOAD=${library} $<TARGET_FILE:interpose_at_end>")
+  "${np2} LD_PRELOAD=${library} TAQUIN_PERSISTENT=always $<TARGET_FILE:interpose_at_end>")
