@@ -37,18 +37,27 @@ bool in_place_phases_machine::done() const noexcept {
   return sends_.pieces().empty() && std::ranges::all_of(sources_, [](const source& s) { return s.left == 0; });
 }
 
+// Parts of sources that have no more data would stay unused.
+void in_place_phases_machine::divide_aux() {
+  if (std::ranges::any_of(parts_, [](const part& p) { return p.live > 0; })) return;
+  const auto left = as_size(std::ranges::count_if(sources_, [](const source& s) { return s.left > 0; }));
+  const bool few = left < parts_.size();
+  in_use_ = few ? std::max<std::size_t>(left, 1) : parts_.size();
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < sources_.size(); ++k)
+    if (sources_[k].left > 0) sources_[k].part = few ? next++ : as_size(in_[k].peer) % parts_.size();
+}
+
 count_t in_place_phases_machine::take_aux(std::size_t k, count_t wanted, count_t& at) {
   if (limits_.heap) {
     const count_t n = std::min(wanted, heap_.longest());
     if (n > 0) at = heap_.take(n);
     return n;
   }
-  const auto parts = static_cast<count_t>(parts_.size());
-  const auto index = static_cast<count_t>(part_of(k));
-  const count_t begin = limits_.aux * index / parts;
-  const count_t size = limits_.aux * (index + 1) / parts - begin;
-  part& p = parts_[part_of(k)];
-  const count_t n = std::min(wanted, size - p.used);
+  const std::size_t index = sources_[k].part;
+  const count_t begin = begin_of_part(index);
+  part& p = parts_[index];
+  const count_t n = std::min(wanted, begin_of_part(index + 1) - begin - p.used);
   at = begin + p.used;
   p.used += n;
   p.live += n;
@@ -59,12 +68,10 @@ count_t in_place_phases_machine::take_aux(std::size_t k, count_t wanted, count_t
 count_t in_place_phases_machine::extend_aux(std::size_t k, count_t wanted) {
   const count_t end = sources_[k].aux_at - border_ + sources_[k].staged;
   if (limits_.heap) return heap_.take_at(end, wanted);
-  const auto parts = static_cast<count_t>(parts_.size());
-  const auto index = static_cast<count_t>(part_of(k));
-  const count_t begin = limits_.aux * index / parts;
-  part& p = parts_[part_of(k)];
-  if (end != begin + p.used) return 0;
-  const count_t n = std::min(wanted, limits_.aux * (index + 1) / parts - end);
+  const std::size_t index = sources_[k].part;
+  part& p = parts_[index];
+  if (end != begin_of_part(index) + p.used) return 0;
+  const count_t n = std::min(wanted, begin_of_part(index + 1) - end);
   p.used += n;
   p.live += n;
   return n;
@@ -72,12 +79,13 @@ count_t in_place_phases_machine::extend_aux(std::size_t k, count_t wanted) {
 
 void in_place_phases_machine::give_back(std::size_t k, count_t at, count_t length) {
   if (limits_.heap) return heap_.give_back(at, length);
-  part& p = parts_[part_of(k)];
+  part& p = parts_[sources_[k].part];
   p.live -= length;
   if (p.live == 0) p.used = 0;
 }
 
 std::span<const in_place_phases_machine::request> in_place_phases_machine::determine() {
+  divide_aux();
   for (std::size_t k = 0; k < sources_.size(); ++k) {
     source& s = sources_[k];
     request& r = requests_[k] = {};

@@ -21,7 +21,8 @@
 namespace taquin::detail {
 
 /// Auxiliary memory of a rank: `parts` static parts of equal size, where source j uses part j mod parts, first come,
-/// first served; or, with `heap`, all of it for all sources, any free run.
+/// first served; or, with `heap`, all of it for all sources, any free run. Where fewer sources than parts have data
+/// left and nothing is in auxiliary memory, each of these gets an equal part of all of it.
 struct phase_limits {
   count_t aux = 1;
   int parts = 1;
@@ -109,6 +110,7 @@ class in_place_phases_machine {
     count_t left = 0;    // locations from there on
     count_t staged = 0;  // units of them that are in auxiliary memory
     count_t aux_at = 0;
+    std::size_t part = 0;
   };
   struct part {
     count_t used = 0;  // from its beginning
@@ -124,10 +126,13 @@ class in_place_phases_machine {
   }
   static constexpr std::size_t free_runs(std::size_t in) noexcept { return in + 2; }
 
+  void divide_aux();
+  [[nodiscard]] count_t begin_of_part(std::size_t index) const noexcept {
+    return limits_.aux * static_cast<count_t>(index) / static_cast<count_t>(in_use_);
+  }
   count_t take_aux(std::size_t k, count_t wanted, count_t& at);
   count_t extend_aux(std::size_t k, count_t wanted);
   void give_back(std::size_t k, count_t at, count_t length);
-  [[nodiscard]] std::size_t part_of(std::size_t k) const noexcept { return as_size(in_[k].peer) % parts_.size(); }
 
   std::span<const peer_block> out_;
   std::span<const peer_block> in_;
@@ -139,6 +144,7 @@ class in_place_phases_machine {
   std::pmr::vector<source> sources_;
   std::pmr::vector<request> requests_;
   std::pmr::vector<count_t> sent_;
+  std::size_t in_use_ = 1;    // parts
   std::size_t updating_ = 0;  // the source whose block is being updated
   std::size_t piece_ = 0;     // one past the piece to examine next
   count_t high_ = 0;          // where the pieces that are packed begin

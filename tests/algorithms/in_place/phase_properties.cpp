@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
@@ -93,6 +94,48 @@ TEST(phases, need_one_phase_when_auxiliary_memory_holds_all_and_fewer_with_more_
     before = rounds;
   }
   EXPECT_LE(before, 3U);  // requests, data, and the data's arrival
+}
+
+// Each rank has `bytes`, and 1% of them as auxiliary memory, as in the paper's experiments (§4).
+std::uint64_t rounds_by_parts(const std::vector<std::vector<count_t>>& counts, count_t aux, int parts) {
+  const auto problem = make_problem(counts, {false, 0, 0}, 1);
+  std::vector<phase_rank> ranks;
+  for (std::size_t r = 0; r < counts.size(); ++r)
+    ranks.push_back({problem.out[r], problem.in[r], nullptr, {.aux = aux, .parts = parts, .most = 1 << 20}});
+  std::uint64_t rounds = 0;
+  for (const auto& c : run_phases(ranks, element::bytes(1), phase_requests::sparse, simulated_order::rounds))
+    rounds = std::max(rounds, c.rounds);
+  return rounds;
+}
+
+// A row of `bytes` cut at random places.
+std::vector<std::vector<count_t>> cut_at_random(std::size_t p, count_t bytes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::vector<count_t>> counts(p);
+  for (auto& row : counts) {
+    std::vector<count_t> cuts{0, bytes};
+    while (cuts.size() <= p) cuts.push_back(static_cast<count_t>(random() % static_cast<unsigned>(bytes + 1)));
+    std::ranges::sort(cuts);
+    for (std::size_t k = 0; k < p; ++k) row.push_back(cuts[k + 1] - cuts[k]);
+  }
+  return counts;
+}
+
+// Figure 2 (left): more parts make an exchange faster. Equal blocks of 8 ranks need fewer phases; parts beyond the
+// number of sources change nothing. Blocks of random sizes need about as many as with one part, because the sources
+// that have data left share all of the memory: otherwise the largest block alone would take parts times as many.
+TEST(phases, are_fewer_with_more_parts_for_equal_blocks_and_not_many_more_for_random_ones) {
+  const std::vector<std::vector<count_t>> equal(8, std::vector<count_t>(8, 500));
+  const auto one = rounds_by_parts(equal, 40, 1);
+  EXPECT_LT(rounds_by_parts(equal, 40, 2), one);
+  EXPECT_LT(rounds_by_parts(equal, 40, 8), rounds_by_parts(equal, 40, 2));
+  EXPECT_EQ(rounds_by_parts(equal, 40, 16), rounds_by_parts(equal, 40, 8));
+  for (const unsigned seed : {1U, 2U, 3U, 4U}) {
+    const auto random = cut_at_random(8, 4000, seed);
+    const auto by_one = rounds_by_parts(random, 40, 1);
+    for (const int parts : {2, 4, 8, 16})
+      EXPECT_LE(rounds_by_parts(random, 40, parts), 2 * by_one) << parts << " parts, seed " << seed << ", " << by_one;
+  }
 }
 
 }  // namespace
