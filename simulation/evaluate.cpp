@@ -66,7 +66,7 @@ struct event {
   std::uint64_t order = 0;
   std::size_t rank = 0;
   std::size_t from = 0;
-  std::uint8_t lane = 0;
+  std::uint8_t tag = 0;
   bool arrives = false;
   message_cost cost{};
   count_t bytes = 0;
@@ -75,7 +75,7 @@ struct event {
   }
 };
 
-/// Messages of one sender, receiver and lane match in order.
+/// Messages of one sender, receiver and tag match in order.
 struct channel {
   std::vector<arrival> arrived;        // no receive is posted yet
   std::vector<std::uint32_t> awaited;  // receives that are posted
@@ -171,8 +171,8 @@ class evaluation {
     for (const std::size_t other : n.ranks) go_on(other, std::max(states_[other].cpu, b.time));
   }
 
-  [[nodiscard]] std::size_t between(std::size_t from, std::size_t to, std::uint8_t lane) const noexcept {
-    return (from * ranks_.size() + to) * 256 + lane;
+  [[nodiscard]] std::size_t between(std::size_t from, std::size_t to, std::uint8_t tag) const noexcept {
+    return (from * ranks_.size() + to) * 256 + tag;
   }
 
   // A message and its receive match, whichever is first; true when the other one was there already.
@@ -209,7 +209,7 @@ class evaluation {
     const auto peer = as_size(m.peer);
     if (m.way == direction::recv) {
       arrival a;
-      if (meet(between(peer, rank, m.lane), &channel::awaited, index, &channel::arrived, a))
+      if (meet(between(peer, rank, m.tag), &channel::awaited, index, &channel::arrived, a))
         st.ready.push({a.done, index, a.receiver});
       return;
     }
@@ -223,7 +223,7 @@ class evaluation {
                   .order = order_++,
                   .rank = peer,
                   .from = rank,
-                  .lane = m.lane,
+                  .tag = m.tag,
                   .arrives = true,
                   .cost = cost,
                   .bytes = bytes});
@@ -241,7 +241,7 @@ class evaluation {
              {out, out + e.cost.port},
              {a.done - e.cost.port, a.done}});
     std::uint32_t index = 0;
-    if (!meet(between(e.from, e.rank, e.lane), &channel::arrived, a, &channel::awaited, index)) return;
+    if (!meet(between(e.from, e.rank, e.tag), &channel::arrived, a, &channel::awaited, index)) return;
     st.ready.push({a.done, index, a.receiver});
     go_on(e.rank, std::max(st.cpu, a.done));
   }

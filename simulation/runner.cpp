@@ -265,7 +265,7 @@ class simulation {
     const auto p = ranks_.size();
     const auto mine = as_size(rank);
     const auto other = as_size(m.peer);
-    channel& c = channels_[m.lane * p * p + (send ? mine * p + other : other * p + mine)];
+    channel& c = channels_[m.tag * p * p + (send ? mine * p + other : other * p + mine)];
     state& st = states_[mine];
     const std::size_t lane = lane_of(rank, i);
     const std::uint32_t id = take(rank, i, st.chains[lane].steps);

@@ -86,7 +86,7 @@ class pace {
     std::vector<std::size_t> begins, ends;  // of rounds
   };
 
-  // Messages between two ranks match in their order, lane by lane.
+  // Messages between two ranks match in their order, tag by tag.
   void match() {
     std::map<std::tuple<int, int, int>, std::deque<std::pair<std::size_t, std::uint32_t>>> sends;
     for (const direction way : {direction::send, direction::recv})
@@ -96,7 +96,7 @@ class pace {
           const int me = static_cast<int>(r);
           if (each.way != way) continue;
           auto& waiting =
-              way == direction::send ? sends[{me, each.peer, each.lane}] : sends[{each.peer, me, each.lane}];
+              way == direction::send ? sends[{me, each.peer, each.tag}] : sends[{each.peer, me, each.tag}];
           if (way == direction::send) {
             waiting.emplace_back(r, m);
           } else if (!waiting.empty()) {

@@ -51,6 +51,8 @@ struct shape {
   int nodes = 0;
   int largest_node = 1;
   int smallest_node = 1;
+  /// Ranks on the largest of the other nodes; 0: there is none.
+  int second_node = 0;
   /// Of hierarchical_factor with one port for each node.
   std::int64_t factor_steps = 0;
   /// The ranks of each node can share memory, as far as is known.
@@ -91,6 +93,7 @@ inline void describe(const topology& t, shape& s) {
   s.nodes = t.levels.empty() ? 0 : t.nodes().groups();
   s.largest_node = t.levels.empty() ? 1 : t.nodes().largest();
   s.smallest_node = t.levels.empty() ? 1 : t.nodes().smallest();
+  s.second_node = t.levels.empty() ? 0 : t.nodes().second_largest();
   s.factor_steps = t.levels.empty() ? 0 : t.nodes().factor_steps();
   s.levels_inside = std::max(static_cast<int>(t.levels.size()) - 1, 0);
   for (std::size_t l = 1; l < t.levels.size(); ++l)

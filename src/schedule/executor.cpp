@@ -159,8 +159,8 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   pack_message(i);
   if (heard_by != nullptr) [[unlikely]]
     w.told = heard_by->posts(m.way == direction::send ? activity::way::sends : activity::way::receives, where_.comm,
-                             m.peer, m.lane, static_cast<std::uint64_t>(schedule_.bytes(m)));
-  const int tag = where_.tag + m.lane;
+                             m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
+  const int tag = where_.tag + m.tag;
   in_slot_[slot] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
     slots_.send_synchronously(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);

@@ -54,7 +54,7 @@ void schedule::add(int peer, direction way, packing how, const region* first, st
   for (std::size_t i = 0; i < n; ++i)
     if (bytes(first[i]) > 0) regions.push_back(first[i]);
   const auto added = static_cast<std::uint32_t>(regions.size()) - begin;
-  if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, std::exchange(waits_, false)});
+  if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, tag_, std::exchange(waits_, false)});
 }
 
 // Among very many messages no search is made: to mark them is safe, and only costs an answer now and then.
@@ -73,7 +73,7 @@ void schedule::add_copy(const region& from, const region& to, merge how) {
 }
 
 void schedule::begin_lane(int lane) {
-  lane_ = static_cast<std::uint8_t>(lane);
+  lane_ = tag_ = static_cast<std::uint8_t>(lane);
   waits_ = false;
 }
 

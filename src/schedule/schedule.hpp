@@ -49,6 +49,7 @@ struct message {
   direction way = direction::send;
   packing how = packing::datatype;
   std::uint8_t lane = 0;  ///< of the round's lanes
+  std::uint8_t tag = 0;   ///< of the plan's tags: the same at both ends, whose lanes may differ
   bool waits = false;     ///< posted when all earlier messages of its lane are complete
   bool one_way = false;   ///< to a peer from which nothing is received in this exchange
 };
@@ -70,7 +71,7 @@ struct copy {
 /// copies must not touch what its messages write, nor write what they read. With packed messages that write what others
 /// read, all must be in flight together.
 /// A round may have lanes: its messages then stand lane by lane, and lanes go on independently of each other, each by
-/// stages: messages up to the next one that waits. Lane k has the plan's tag + k.
+/// stages: messages up to the next one that waits. Those of lane k have the plan's tag + k, or one that is given.
 /// Ranks of a node that share memory wait for each other by counting: the end of some rounds is an arrival, and a round
 /// may wait until all ranks of the node have arrived often enough.
 struct round {
@@ -135,6 +136,8 @@ class schedule {
   void arrive();
   /// The messages that follow belong to this lane of the round. Lanes are started in order; end_lanes closes the round.
   void begin_lane(int lane);
+  /// The messages that follow in this lane have the plan's tag + `tag`, as their peers' have.
+  void use_tag(int tag) noexcept { tag_ = static_cast<std::uint8_t>(tag); }
   /// The lane's next message waits for its earlier ones.
   void then() noexcept { waits_ = true; }
   void end_lanes(int lanes);
@@ -179,6 +182,7 @@ class schedule {
   }
   void add(int peer, direction way, packing how, const region* first, std::size_t n);
   std::uint8_t lane_ = 0;  // that is being built
+  std::uint8_t tag_ = 0;   // of its messages
   bool waits_ = false;
   std::int32_t awaits_ = -1;
   bool joins_ = false;

@@ -40,13 +40,19 @@ int level::smallest() const noexcept {
   return least;
 }
 
-std::int64_t level::factor_steps() const noexcept {
-  int n = 0;
+int level::second_largest() const noexcept {
+  int most = 0;
   int second = 0;
   for (int g = 0; g < groups(); ++g) {
-    second = std::max(second, std::min(n, size(g)));
-    n = std::max(n, size(g));
+    second = std::max(second, std::min(most, size(g)));
+    most = std::max(most, size(g));
   }
+  return second;
+}
+
+std::int64_t level::factor_steps() const noexcept {
+  const int n = largest();
+  const int second = second_largest();
   std::int64_t odd = 0;
   for (int done = 0; done < n;) {  // phase by phase, as the sizes of the groups divide the local indices
     int current = n;

@@ -40,6 +40,8 @@ struct level {
   }
   [[nodiscard]] int largest() const noexcept;
   [[nodiscard]] int smallest() const noexcept;
+  /// The largest group besides the largest; 0: there is none.
+  [[nodiscard]] int second_largest() const noexcept;
   /// Steps in which hierarchical_factor exchanges all messages between groups with one port each:
   /// n(p − n) + n₂·o, for p ranks and the sizes n and n₂ of the largest group and the largest other one; o of the local
   /// indices below n are those that an odd number of groups, at least 3, have. docs/internals/node-aware-algorithms.md

@@ -206,18 +206,26 @@ std::size_t most_at_once(std::vector<std::array<seconds, 2>> all) {
   return static_cast<std::size_t>(most);
 }
 
+constexpr std::array<std::pair<model_kind, const char*>, 6> single_port_cases{
+    {{model_kind::hockney, "hierarchical_factor"},
+     {model_kind::loggp, "hierarchical_factor"},
+     {model_kind::hockney, "hierarchical_k_factor"},
+     {model_kind::loggp, "hierarchical_k_factor"},
+     {model_kind::hockney, "hierarchical_permutation"},
+     {model_kind::loggp, "hierarchical_permutation"}}};
+
 // Sanders & Träff §1: a node sends at most one message and receives at most one at a time. The links would pass more.
 TEST(cost_models, with_a_single_port_one_block_enters_a_node_and_one_leaves_it_at_a_time) {
   constexpr count_t bytes = 50000;
   for (const auto& sizes :
        {std::vector{1, 2, 3}, {4, 4, 4}, {1, 4, 2, 8}, {5, 1, 1}, {3, 3, 3, 3, 3}, {4, 1, 4, 1, 4, 1}})
-    for (const model_kind kind : {model_kind::hockney, model_kind::loggp}) {
+    for (const auto& [kind, name] : single_port_cases) {
       auto m = model_of(kind);
       m.ports = 100;
       m.levels[1].hockney.mu = m.levels[1].loggp.per_byte = 5e-9;
       const topology nodes = topology::of_sizes(sizes);
       const auto& node = nodes.nodes().group;
-      const auto all = uniform(*find_algorithm("hierarchical_factor"), static_cast<int>(node.size()), bytes,
+      const auto all = uniform(*find_algorithm(name), static_cast<int>(node.size()), bytes,
                                {.hierarchical_factor = {.ports = 1}}, &nodes);
       std::vector<const schedule*> pointers;
       for (const auto& s : all) pointers.push_back(s.get());
@@ -232,10 +240,37 @@ TEST(cost_models, with_a_single_port_one_block_enters_a_node_and_one_leaves_it_a
         link(in, to).push_back(t.in);
       });
       for (std::size_t n = 0; n < sizes.size(); ++n) {
-        EXPECT_EQ(most_at_once(out[n]), 1U) << fmt::format("{} out of node {}", fmt::join(sizes, ","), n);
-        EXPECT_EQ(most_at_once(in[n]), 1U) << fmt::format("{} into node {}", fmt::join(sizes, ","), n);
+        EXPECT_EQ(most_at_once(out[n]), 1U) << fmt::format("{}: {} out of node {}", name, fmt::join(sizes, ","), n);
+        EXPECT_EQ(most_at_once(in[n]), 1U) << fmt::format("{}: {} into node {}", name, fmt::join(sizes, ","), n);
       }
     }
+}
+
+// Where only the bytes between nodes cost time, and each node has one port: permutations take the n(p − n) messages of
+// the busiest node, 1-factors the n₂·o more in which it has no partner.
+TEST(cost_models, schedules_of_permutations_take_as_long_as_the_busiest_node_sends) {
+  constexpr count_t bytes = 100000;
+  for (const auto& sizes :
+       {std::vector{1, 2, 3}, {4, 4, 4}, {1, 4, 2, 8}, {5, 1, 1}, {3, 3, 3, 3, 3}, {4, 1, 4, 1, 4, 1}, {5, 5, 5, 1}}) {
+    auto m = model_of(model_kind::hockney);
+    m.ports = 100;
+    m.levels[0].hockney = {0, 1e-15};
+    m.levels[1].hockney = {0, 1e-9};
+    const topology nodes = topology::of_sizes(sizes);
+    const auto time = [&](const char* name) {
+      const auto all = uniform(*find_algorithm(name), static_cast<int>(nodes.nodes().group.size()), bytes,
+                               {.hierarchical_factor = {.ports = 1}}, &nodes);
+      return slowest(all, m, nodes.nodes().group) / m.levels[1].hockney.time(bytes);
+    };
+    const int n = nodes.nodes().largest();
+    const int moved = n * (static_cast<int>(nodes.nodes().group.size()) - n);
+    EXPECT_NEAR(time("hierarchical_permutation"), moved, 0.01 * moved) << fmt::format("{}", fmt::join(sizes, ","));
+    const auto steps = static_cast<double>(nodes.nodes().factor_steps());
+    EXPECT_LE(time("hierarchical_factor"), 1.01 * steps) << fmt::format("{}", fmt::join(sizes, ","));
+    if (steps > moved) {
+      EXPECT_GT(time("hierarchical_factor"), 1.01 * moved) << fmt::format("{}", fmt::join(sizes, ","));
+    }
+  }
 }
 
 machine_model machine_of(model_kind kind) {

@@ -22,10 +22,21 @@ T one_of(source& s, const std::array<T, N>& list) {
 std::string_view pick_algorithm(source& s, const recipe& r) {
   static constexpr std::array<std::string_view, 6> in_place{"auto",   "in_place", "in_place_phases",
                                                             "native", "in_place", "shared_memory"};
-  static constexpr std::array<std::string_view, 13> any{
-      "native",    "shared_memory",     "spread_out", "pairwise",  "one_factor",      "bruck_v",
-      "bruck_v",   "zero_copy_bruck_v", "two_phase",  "two_phase", "node_aggregated", "hierarchical_factor",
-      "multilevel"};
+  static constexpr std::array<std::string_view, 15> any{"native",
+                                                        "shared_memory",
+                                                        "spread_out",
+                                                        "pairwise",
+                                                        "one_factor",
+                                                        "bruck_v",
+                                                        "bruck_v",
+                                                        "zero_copy_bruck_v",
+                                                        "two_phase",
+                                                        "two_phase",
+                                                        "node_aggregated",
+                                                        "hierarchical_factor",
+                                                        "multilevel",
+                                                        "hierarchical_k_factor",
+                                                        "hierarchical_permutation"};
   static constexpr std::array<std::string_view, 4> equal{"basic_bruck", "modified_bruck", "zero_copy_bruck",
                                                          "lean_bruck"};
   if (s.one_in(3)) return "auto";

@@ -186,5 +186,195 @@ TEST(factor_steps, a_node_takes_part_in_as_many_exchanges_as_it_has_ports) {
   }
 }
 
+int ranks_of(const std::vector<int>& sizes) { return std::accumulate(sizes.begin(), sizes.end(), 0); }
+
+// Phases as Sanders & Träff's Figure 2 has them: for each, how many local indices it serves, and of how many nodes.
+std::vector<std::pair<int, int>> phases_of(std::vector<int> sizes) {
+  std::ranges::sort(sizes);
+  std::vector<std::pair<int, int>> phases;
+  int done = 0;
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    if (sizes[n] > done) phases.emplace_back(sizes[n] - done, static_cast<int>(sizes.size() - n));
+    done = sizes[n];
+  }
+  return phases;
+}
+
+// n(p − n + n₂(k − 1))/k.
+double most_steps(const level& nodes, int k) {
+  const int n = nodes.largest();
+  const auto p = static_cast<double>(nodes.ranks.size());
+  return n * (p - n + nodes.second_largest() * (k - 1.0)) / k;
+}
+
+// Ranks of different nodes that have been served, and how often.
+using served_pairs = std::map<std::pair<int, int>, int>;
+
+void expect_all_between_nodes(const served_pairs& served, const std::vector<int>& sizes, const level& nodes) {
+  std::size_t inside = 0;
+  for (const int n : sizes) inside += static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  const auto p = static_cast<std::size_t>(ranks_of(sizes));
+  EXPECT_EQ(served.size() + inside, p * p);
+  for (const auto& [pair, times] : served) {
+    EXPECT_EQ(times, 1);
+    EXPECT_NE(nodes.group[static_cast<std::size_t>(pair.first)], nodes.group[static_cast<std::size_t>(pair.second)]);
+  }
+}
+
+// §3: "a decomposition into permutations (directed cycles)".
+TEST(node_permutations, are_permutations_without_fixed_nodes_in_every_round) {
+  for (const auto& sizes : random_sizes()) {
+    const topology t = topology::of_sizes(sizes);
+    std::map<int, std::map<int, int>> to;  // per round
+    std::map<int, std::map<int, int>> from;
+    for (int node = 0; node < t.nodes().groups(); ++node)
+      for_each_permutation(t.nodes(), node, memory, [&](const node_permutation& p) {
+        EXPECT_EQ(p.to.round, p.from.round);
+        EXPECT_NE(p.to.there, node);
+        to[p.to.round][node] = p.to.there;
+        from[p.to.round][node] = p.from.there;
+      });
+    int rounds = 0;
+    for (const auto& [indices, active] : phases_of(sizes)) rounds += active - 1;
+    EXPECT_EQ(to.size(), static_cast<std::size_t>(rounds));
+    for (const auto& [round, targets] : to) {
+      std::set<int> all;
+      for (const auto& [node, target] : targets) {
+        all.insert(target);
+        EXPECT_TRUE(targets.contains(target));
+        EXPECT_EQ(from[round][target], node);
+      }
+      EXPECT_EQ(all.size(), targets.size());
+    }
+  }
+}
+
+// Each step occupies a port out of its sender's node and the same one into its receiver's. With one port no node has
+// two messages out or in at a time, and all steps are n(p − n): as many as the busiest node has to send.
+TEST(node_permutations, are_optimal_with_one_port_and_within_the_bound_with_more) {
+  for (const auto& sizes : random_sizes()) {
+    const topology t = topology::of_sizes(sizes);
+    const level& nodes = t.nodes();
+    for (const int ports : {1, 2, 3, 8}) {
+      served_pairs served;
+      std::map<std::array<int, 3>, factor_step> in_order;  // round, index, sending node
+      std::map<std::array<int, 3>, factor_step> at_receivers;
+      for (int node = 0; node < nodes.groups(); ++node)
+        for_each_permutation(nodes, node, memory, [&](const node_permutation& p) {
+          for_each_step(nodes, p.to, [&](const factor_step& s) { in_order[{s.round, s.index, node}] = s; });
+          for_each_step(nodes, p.from, [&](const factor_step& s) {
+            at_receivers[{s.round, s.index, p.from.there}] = s;
+          });
+        });
+      ASSERT_EQ(in_order.size(), at_receivers.size());
+      std::map<std::pair<int, int>, int> out_free;  // node and port
+      std::map<std::pair<int, int>, int> in_free;
+      int last = 0;
+      for (const auto& [key, s] : in_order) {
+        EXPECT_EQ(at_receivers.at(key).here, s.there);
+        EXPECT_EQ(at_receivers.at(key).there, s.here);
+        ++served[{s.here, s.there}];
+        const int port = s.round % ports;
+        int& out = out_free[{key[2], port}];
+        int& in = in_free[{nodes.group[static_cast<std::size_t>(s.there)], port}];
+        out = in = std::max(out, in) + 1;
+        last = std::max(last, out);
+      }
+      expect_all_between_nodes(served, sizes, nodes);
+      const int n = nodes.largest();
+      if (ports == 1) {
+        EXPECT_EQ(last, n * (ranks_of(sizes) - n));
+      }
+      EXPECT_LE(last, most_steps(nodes, ports));
+      EXPECT_GE(last * ports, n * (ranks_of(sizes) - n));
+    }
+  }
+}
+
+// §3: "the complete graph is decomposed into graphs with degrees at most k". An edge is the same at both its nodes, and
+// at no node do two edges of a graph share a port.
+TEST(k_factors, have_at_most_k_partners_of_a_node_at_different_ports) {
+  for (const auto& sizes : random_sizes()) {
+    const topology t = topology::of_sizes(sizes);
+    const level& nodes = t.nodes();
+    for (const int k : {1, 2, 3, 4, 8}) {
+      std::map<std::array<int, 3>, port_pairing> edges;  // round, node, node
+      for (int node = 0; node < nodes.groups(); ++node) {
+        std::map<int, std::set<int>> ports;  // per round
+        for_each_port_pairing(nodes, node, k, memory, [&](const port_pairing& p) {
+          EXPECT_TRUE(p.port >= 0 && p.port < k);
+          EXPECT_TRUE(ports[p.with.round].insert(p.port).second);
+          if (p.with.there != node) {
+            EXPECT_TRUE(edges.try_emplace({p.with.round, node, p.with.there}, p).second);
+          }
+        });
+      }
+      for (const auto& [key, p] : edges) {
+        const port_pairing& other = edges.at({key[0], key[2], key[1]});
+        EXPECT_EQ(p.label, other.label);
+        EXPECT_TRUE(p.label == p.port || p.label == other.port);
+        EXPECT_EQ(p.with.done, other.with.done);
+        EXPECT_EQ(p.with.current, other.with.current);
+      }
+    }
+  }
+}
+
+// With an odd number of nodes and even k no node is left out of a graph: a phase of m nodes has ⌈(m − 1)/k⌉ graphs.
+// Only for odd m and odd k, where no graph has degree k at each node, are there ⌈m/k⌉.
+TEST(k_factors, are_as_few_graphs_as_their_degree_allows) {
+  for (int m = 2; m <= 17; ++m)
+    for (int k = 1; k <= 8; ++k) {
+      const topology t = topology::of_single_ranks(m);
+      std::map<int, int> at_port;
+      for_each_port_pairing(t.nodes(), 0, k, memory, [&](const port_pairing& p) { ++at_port[p.port]; });
+      int graphs = 0;
+      for (const auto& [port, edges] : at_port) graphs = std::max(graphs, edges);
+      EXPECT_EQ(graphs, m % 2 != 0 && k % 2 != 0 ? (m + k - 1) / k : (m - 1 + k - 1) / k)
+          << m << " nodes, degree " << k;
+    }
+}
+
+// Every step takes one unit of time on a port of both its nodes.
+TEST(k_factors, serve_every_pair_of_ranks_once_within_the_bound) {
+  for (const auto& sizes : random_sizes()) {
+    const topology t = topology::of_sizes(sizes);
+    const level& nodes = t.nodes();
+    bool all_even = true;
+    for (const auto& [indices, active] : phases_of(sizes)) all_even = all_even && (active % 2 == 0 || active == 1);
+    for (const int k : {1, 2, 3, 4, 8}) {
+      served_pairs served;
+      std::map<std::array<int, 4>, factor_step> in_order;  // round, index, both nodes
+      std::map<std::array<int, 3>, int> port_at;           // round, node, other node
+      for (int node = 0; node < nodes.groups(); ++node)
+        for_each_port_pairing(nodes, node, k, memory, [&](const port_pairing& p) {
+          if (p.with.there == node) return;
+          port_at[{p.with.round, node, p.with.there}] = p.port;
+          for_each_step(nodes, p.with, [&](const factor_step& s) {
+            ++served[{s.here, s.there}];
+            if (node < p.with.there) in_order[{s.round, s.index, node, p.with.there}] = s;
+          });
+        });
+      expect_all_between_nodes(served, sizes, nodes);
+      std::map<std::pair<int, int>, int> free_at;  // node and port
+      int last = 0;
+      for (const auto& [key, step] : in_order) {
+        const auto [round, index, a, b] = key;
+        int& here = free_at[{a, port_at.at({round, a, b})}];
+        int& there = free_at[{b, port_at.at({round, b, a})}];
+        here = there = std::max(here, there) + 1;
+        last = std::max(last, here);
+      }
+      const int n = nodes.largest();
+      const double moved = n * (ranks_of(sizes) - n);
+      EXPECT_LE(last, moved / k + n * nodes.second_largest());
+      if (k % 2 == 0 || all_even) {
+        EXPECT_LE(last, most_steps(nodes, k));
+      }
+      EXPECT_GE(last * k, moved);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace taquin::detail

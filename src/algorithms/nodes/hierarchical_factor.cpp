@@ -10,48 +10,23 @@
 // Limits:  separate buffers.
 // Wins:    large blocks where a node's link loses bandwidth with many messages in flight. The single port of the paper
 //          leaves a full-duplex link idle between steps; 4 `ports` and more do not.
-#include <algorithm>
-
-#include "algorithms/algorithm.hpp"
-#include "base/sizes.hpp"
-#include "model/terms.hpp"
-#include "schedule/executor.hpp"
+#include "algorithms/nodes/node_ports.hpp"
 #include "topology/factor_steps.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-constexpr int default_ports = 8;
+// Both ways: a block, a token, and before a block the announcement.
+std::size_t messages_each(const options& o) noexcept { return single_port(o) ? 6 : 4; }
 
-int ports_of(const options& o) noexcept {
-  return o.hierarchical_factor.ports > 0 ? o.hierarchical_factor.ports : default_ports;
-}
+std::size_t memory(const shape& s, const options& o) noexcept { return port_memory(s, o, messages_each(o)); }
 
-// The paper's model: at most one message enters a node and one leaves it at a time. With more ports a message may
-// arrive while its receiver's port still serves another node.
-bool single_port(const options& o) noexcept { return ports_of(o) == 1; }
-
-schedule_size size_of(const shape& s, const options& o) noexcept {
-  const auto p = as_size(s.ranks);
-  const auto ports = as_size(ports_of(o));
-  const std::size_t each = single_port(o) ? 6 : 4;  // both ways: a block, a token, and before a block the announcement
-  return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, each * p, each * p, 1, 1, ports};
-}
-
-std::size_t memory(const shape& s, const options& o) noexcept {
-  return executor::footprint(size_of(s, o), as_size(ports_of(o)) + 1) +
-         as_size(s.ranks) * sizeof(int);  // the active nodes, while it is built
-}
-
-/// One rank's messages, port by port.
-class builder {
+class builder : node_ports {
  public:
   builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
-      : x_(x), nodes_(nodes), node_(nodes.group[as_size(x.rank)]), ports_(ports), s_(s), memory_(memory) {
-    token_ = s.add_type(element::bytes(1));
-    s.scratch_bytes = as_size(ports) + 1;
-    for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
+      : node_ports(x, nodes, ports, s), memory_(memory) {
+    for_each_pairing(nodes, node_, inside::moved, memory_, [&](const pairing& p) {
       if (p.there == node_ && left_over_ < 0) left_over_ = p.round;
     });
   }
@@ -63,7 +38,9 @@ class builder {
       for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
         if (p.there != node_) {
           for_each_step(nodes_, p, [&](const factor_step& step) {
-            if (port_of(step, ports_) == port) take(step, port, holder);
+            if (port_of(step, ports_) != port) return;
+            pass(port, holder, step.here);
+            if (step.here == x_.rank) exchange_with(step.there);
           });
         } else if (p.round == left_over_ && p.round % ports_ == port) {
           exchange_inside();
@@ -75,84 +52,19 @@ class builder {
   }
 
  private:
-  void take(const factor_step& step, int port, int& holder) {
-    if (holder >= 0 && holder != step.here) {
-      const region out{0, 1, 0, 1, token_, place::scratch};
-      const region in{port + 1, 1, 0, 1, token_, place::scratch};
-      if (holder == x_.rank) {
-        s_.then();
-        s_.send(step.here, out);
-      }
-      if (step.here == x_.rank) s_.recv(holder, in);
-    }
-    holder = step.here;
-    if (step.here != x_.rank) return;
-    exchange_with(step.there);
-  }
-
-  void exchange_inside() {
-    s_.then();
-    const int n = nodes_.size(node_);
-    const int me = nodes_.index[as_size(x_.rank)];
-    for (int distance = 1; distance < n; ++distance) {
-      const int from = nodes_.member(node_, (me - distance + n) % n);
-      const int to = nodes_.member(node_, (me + distance) % n);
-      s_.recv(from, s_.recv_block(x_, from));
-      s_.send(to, s_.send_block(x_, to));
-    }
-  }
-
-  // With a single port the two ranks wait for each other, because either node may be later than the other.
-  void exchange_with(int peer) {
-    const region in = s_.recv_block(x_, peer);
-    const region out = s_.send_block(x_, peer);
-    s_.then();
-    if (ports_ == 1 && s_.bytes(in) + s_.bytes(out) > 0) {
-      s_.recv(peer, {1, 1, 0, 1, token_, place::scratch});
-      s_.send(peer, {0, 1, 0, 1, token_, place::scratch});
-      s_.then();
-    }
-    s_.recv(peer, in);
-    s_.send(peer, out);
-  }
-
-  const local_exchange& x_;
-  const level& nodes_;
-  int node_;
-  int ports_;
-  schedule& s_;
   std::pmr::memory_resource* memory_;
-  std::uint32_t token_ = 0;
   int left_over_ = -1;  // the round in which the node is first its own partner
 };
 
 schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
-  schedule s(memory, size_of(shape, o));
-  s.ahead = true;
-  s.add_types(x);
-  s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
-  if (x.nodes != nullptr) {
-    builder(x, x.nodes->nodes(), ports_of(o), s, memory).build();
-  } else {
-    const topology flat = topology::of_single_ranks(x.ranks);
-    builder(x, flat.nodes(), ports_of(o), s, memory).build();
-  }
-  return s;
+  return build_by_ports<builder>(x, shape, o, messages_each(o), memory);
 }
 
 // The steps, shared by the ports; a step between nodes is a round of one message, and passes the port to the next rank
-// of the node. The time is no shorter than that of the messages on the largest node's link.
+// of the node.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
-  const terms t(s, m);
-  const double n = s.nodes == 0 ? 1 : s.largest_node;
-  const double block = t.mean_block();
-  const auto steps = s.nodes == 0 ? t.ranks() - 1 : static_cast<double>(s.factor_steps);
-  const double ports = std::min<double>(ports_of(o), std::max(steps, 1.0));
-  const double step = t.round_on(1, 1, block, block) + (n > 1 ? t.round_on(0, 1, 1, 1) : 0) +
-                      (single_port(o) ? t.round_on(1, 1, 1, 1) : 0);
-  const double peers = t.ranks() - n;
-  return std::max(steps / ports * step, t.round_on(1, peers, peers * block, t.largest_block(), n)) +
-         t.round_on(0, n - 1, block * (n - 1), t.largest_block()) + t.copies(1, block);
+  const double steps = s.nodes == 0 ? s.ranks - 1 : static_cast<double>(s.factor_steps);
+  return port_cost(s, o, m, steps / std::min<double>(ports_of(o), std::max(steps, 1.0)));
 }
 
 }  // namespace
