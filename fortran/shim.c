@@ -92,7 +92,9 @@ void taquin_f_refuse_next(int what) {
       "extents, coordinates, a halo or a part has fewer elements than the layout has dimensions",
       "axes must have as many elements as the layout has dimensions",
       "lengths has fewer elements than there are processes along this dimension",
-      "distribs, dargs and psizes must have as many elements as gsizes"};
+      "distribs, dargs and psizes must have as many elements as gsizes",
+      "dest_ranks and dest_indices must have as many elements as the array has blocks",
+      "counts has fewer elements than there are buckets"};
   TAQUIN_Set_invalid_argument(texts[what]);
 }
 
@@ -349,4 +351,117 @@ int taquin_f_sparse_reply(TAQUIN_Sparse sparse, const CFI_cdesc_t *answers, hand
   const struct sentinels none = {"", ""};
   const void *from = address(answers, none, SEND_INVALID);
   return TAQUIN_Sparse_reply(sparse, from, MPI_Type_f2c(*type), address(buffer, none, RECV_INVALID));
+}
+
+/* ---- Permutations, collectives, datatypes. ---- */
+
+int taquin_f_permute(int permutation, int by, const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count,
+                     handle type, handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Permute(permutation, by, from, to, count, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_bcast(const CFI_cdesc_t *buffer, MPI_Count count, handle type, int root, handle comm, const void *in_place,
+                   const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  void *data = address(buffer, s, DATA_INVALID);
+  return TAQUIN_Bcast(data, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_reduce(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
+                    int root, handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Reduce(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), root, MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_allreduce(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
+                       handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Allreduce(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_gather(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, int root,
+                    handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Gather(from, to, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_allgather(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type,
+                       handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Allgather(from, to, count, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_scatter(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, int root,
+                     handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Scatter(from, to, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_scan(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
+                  handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Scan(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_scan_elements(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type,
+                           handle op, handle comm, const void *in_place, const void *bottom) {
+  const struct sentinels s = {in_place, bottom};
+  const void *from = address(sendbuf, s, SEND_INVALID);
+  void *to = address(recvbuf, s, RECV_INVALID);
+  return TAQUIN_Scan_elements(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
+}
+
+int taquin_f_barrier(handle comm) { return TAQUIN_Barrier(MPI_Comm_f2c(*comm)); }
+
+static int give_type(int code, MPI_Datatype made, MPI_Fint *type) {
+  *type = MPI_Type_c2f(made);
+  return code;
+}
+
+int taquin_f_type_bounded_vector(MPI_Count bound, MPI_Count block, MPI_Count stride, handle base, MPI_Fint *type) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const int code = TAQUIN_Type_bounded_vector(bound, block, stride, MPI_Type_f2c(*base), &made);
+  return give_type(code, made, type);
+}
+
+int taquin_f_type_circular_vector(MPI_Count extent, MPI_Count bound, MPI_Count start, MPI_Count block, MPI_Count stride,
+                                  handle base, MPI_Fint *type) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const int code = TAQUIN_Type_circular_vector(extent, bound, start, block, stride, MPI_Type_f2c(*base), &made);
+  return give_type(code, made, type);
+}
+
+int taquin_f_type_bucket(MPI_Count size, int buckets, const MPI_Count counts[], handle base, MPI_Fint *type) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const int code = TAQUIN_Type_bucket(size, buckets, counts, MPI_Type_f2c(*base), &made);
+  return give_type(code, made, type);
+}
+
+int taquin_f_type_signature(handle of, MPI_Fint *type) {
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  const int code = TAQUIN_Type_signature(MPI_Type_f2c(*of), &made);
+  return give_type(code, made, type);
+}
+
+int taquin_f_typed_copy(const CFI_cdesc_t *from, MPI_Count count, handle type, const CFI_cdesc_t *to,
+                        MPI_Count to_count, handle to_type) {
+  const struct sentinels none = {"", ""};
+  const void *source = address(from, none, SEND_INVALID);
+  return TAQUIN_Typed_copy(source, count, MPI_Type_f2c(*type), address(to, none, RECV_INVALID), to_count,
+                           MPI_Type_f2c(*to_type));
 }

@@ -95,8 +95,7 @@ class pace {
           const message& each = all_[r].messages[m];
           const int me = static_cast<int>(r);
           if (each.way != way) continue;
-          auto& waiting =
-              way == direction::send ? sends[{me, each.peer, each.tag}] : sends[{each.peer, me, each.tag}];
+          auto& waiting = way == direction::send ? sends[{me, each.peer, each.tag}] : sends[{each.peer, me, each.tag}];
           if (way == direction::send) {
             waiting.emplace_back(r, m);
           } else if (!waiting.empty()) {

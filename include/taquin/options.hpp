@@ -94,9 +94,10 @@ struct node_aggregated_options {
   int leaders = 0;
 };
 
-/// Options of hierarchical_factor.
+/// Options of hierarchical_factor, hierarchical_k_factor and hierarchical_permutation.
 struct hierarchical_factor_options {
-  /// Concurrent exchanges of a node, at most 30; 0, the default: 8.
+  /// Concurrent exchanges of a node, at most 30; 0, the default: 8. In hierarchical_k_factor they are with as many
+  /// other nodes; in hierarchical_permutation as many messages leave a node, and enter it, at a time.
   int ports = 0;
 };
 
@@ -159,7 +160,7 @@ struct options {
   two_phase_options two_phase{};                      ///< of two_phase
   multilevel_options multilevel{};                    ///< of multilevel
   node_aggregated_options node_aggregated{};          ///< of node_aggregated
-  hierarchical_factor_options hierarchical_factor{};  ///< of hierarchical_factor
+  hierarchical_factor_options hierarchical_factor{};  ///< of the hierarchical ones
   in_place_options in_place{};                        ///< of in_place
   in_place_phases_options in_place_phases{};          ///< of in_place_phases
 

@@ -101,7 +101,7 @@ class redistribution {
   /// Sorts the blocks of this rank in place by destination rank, dead ones last, and the destinations with them. Each
   /// block is copied at most once, and one per closed cycle once more. One rank and one index for every block of the
   /// array, −1 for a dead one. Local. Throws on this rank, with everything as before: `usage_error` where the spans are
-  /// longer or shorter, or a rank does not exist; `budget_exceeded` where the limit leaves no room to sort in.
+  /// longer or shorter, a rank does not exist, or it is started; `budget_exceeded` where there is no room to sort in.
   void sort(std::span<int> dest_ranks, std::span<int> dest_indices);
 
   /// After a failure: survivors agree on where each block is, and continue with the remaining blocks. Returns this

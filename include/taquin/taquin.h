@@ -66,7 +66,7 @@ typedef struct TAQUIN_Options {
   int radix;             /* Bruck: digits' base, at least 2; 0: the least power of two with which two rounds are
                             enough, at most 16 */
   int in_flight;         /* most messages sent and not received, and most unexpected messages at a rank; 0: 32 */
-  int ports;             /* hierarchical_factor: concurrent exchanges of a node, at most 30; 0: 8 */
+  int ports;             /* hierarchical algorithms: concurrent exchanges of a node, at most 30; 0: 8 */
   int node_count;        /* entries of `nodes`; 0: TAQUIN_NODES, or detected */
   const int *nodes;      /* ranks per node, in rank order; NULL: as node_count 0 */
   int check;             /* not 0: compare what ranks send with what their peers expect, before sending; 0: the
@@ -89,13 +89,15 @@ typedef struct TAQUIN_Options {
   int sparse_requests;   /* not 0, the default: in_place_phases: requests only between ranks that have data for each
                             other; 0: an alltoall of them, with memory linear in the ranks */
   int leaders;           /* node_aggregated: ranks of a node that exchange messages with other nodes; 0: all */
+  double least_progress; /* redistributions: the least part, 0 to 1, of the blocks left that a round must bring to their
+                            ranks; after a round below it "slots" takes over; 0: never */
 } TAQUIN_Options;
 
 /* Initializer with the defaults: TAQUIN_Options options = TAQUIN_OPTIONS_INIT; */
 #define TAQUIN_OPTIONS_INIT                                                                                           \
   {                                                                                                                   \
     sizeof(TAQUIN_Options), "auto", TAQUIN_UNLIMITED, 0, 0, 0, 0, NULL, 0, TAQUIN_LAYOUT_AUTOMATIC, NULL, 0, 0, NULL, \
-        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 1, 0                                                   \
+        TAQUIN_PROGRESS_LIBRARY, TAQUIN_TIMEOUT_WAIT, 0, 0, 0, 1, 0, 0                                                \
   }
 
 /* Sets the options of all later calls on `comm` and on duplicates that are made of it afterwards. The struct and its
@@ -303,8 +305,9 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 /* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: bytes of
  * scratch memory on this rank, TAQUIN_UNLIMITED for any. The communicator's options have `progress`, `in_flight`,
- * `timeout` and `on_timeout`. Collective. An error of one rank is an error on all; only a null communicator is an
- * error on this rank alone. The communicator may be freed: errors then call the handler that it has now. */
+ * `timeout`, `on_timeout` and `least_progress`. Collective. An error of one rank is an error on all; only a null
+ * communicator is an error on this rank alone. The communicator may be freed: errors then call the handler that it has
+ * now. */
 int TAQUIN_Redistribution_create(void *data, MPI_Count blocks, MPI_Count block_length, MPI_Datatype type, MPI_Comm comm,
                                  const char *algorithm, size_t memory, TAQUIN_Redistribution *redistribution);
 /* Moves block k to place dest_indices[k] of rank dest_ranks[k], for k < length; a rank of -1 marks a dead block, and
@@ -334,6 +337,12 @@ int TAQUIN_Redistribution_repair(TAQUIN_Redistribution redistribution, MPI_Comm 
  * `survivors`. */
 int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Comm survivors, int length,
                                     const int dest_ranks[], const int dest_indices[], TAQUIN_Block_map *map);
+/* Sorts the blocks of this rank in place by destination rank, dead ones last, and the destinations with them. `length`
+ * is the number of the array's blocks. Each has a rank, -1 for a dead block, and an index. Each block is copied at
+ * most once, and one per closed cycle once more. Another length is MPI_ERR_COUNT, a rank that does not exist
+ * MPI_ERR_RANK, a limit of memory without room to sort in MPI_ERR_NO_MEM, on this rank and with everything as before;
+ * MPI_ERR_REQUEST when it is started. Local. */
+int TAQUIN_Redistribution_sort(TAQUIN_Redistribution redistribution, int length, int dest_ranks[], int dest_indices[]);
 /* Continues with another array of the same shape. Local. */
 int TAQUIN_Redistribution_set_data(TAQUIN_Redistribution redistribution, void *data);
 /* Scratch bytes in use now. Local. */

@@ -34,6 +34,7 @@ redistribute_options choices::for_redistribution() {
   o.algorithm = algorithm;
   o.memory = memory;
   o.check = check;
+  o.least_progress = least_progress;
   o.stats = &stats;
   o.on_timeout = on_timeout;
   o.timeout = timeout;
@@ -63,6 +64,7 @@ void read(choices& into, const py::dict& keywords) {
 #include "base/options.def"
     if (name == "invalid") into.invalid_text = value.cast<std::string>();
     if (name == "scale") into.scale = value.cast<std::complex<double>>();
+    if (name == "least_progress") into.least_progress = value.cast<double>();
     if (name == "conjugate") into.conjugate = value.cast<bool>();
     if (name == "numbers") into.numbers = value.cast<std::string>();
     if (name == "elements") into.elements = value.cast<std::string>();

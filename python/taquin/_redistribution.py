@@ -19,6 +19,15 @@ from ._statistics import Statistics
 T = TypeVar("T")
 
 
+def _part(name: str, value: Any) -> float:
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
+    part = float(value)
+    if not 0 <= part <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+    return part
+
+
 class Redistribution:
     """An array of equal rows that can be redistributed any number of times: each row to a place in some rank's array.
 
@@ -31,6 +40,8 @@ class Redistribution:
         reference to it.
     :param comm: an mpi4py communicator. Collective over it.
     :param check: verify that no two rows go to one place, which takes one more reduction.
+    :param least_progress: the least part, 0 to 1, of the rows left that a round must bring to their ranks; after a round
+        below it "slots" takes over. 0, the default: never.
 
     The other parameters and the errors are those of :func:`migrate`.
 
@@ -55,6 +66,7 @@ class Redistribution:
         timeout: Timeout = None,
         on_timeout: str = "wait",
         in_flight: int = 0,
+        least_progress: float = 0.0,
     ) -> None:
         choices = given(locals())
         check_comm(comm, intra=True)
@@ -63,6 +75,7 @@ class Redistribution:
         address = rows = row_bytes = 0
         try:
             options = keywords(**choices)
+            options["least_progress"] = _part("least_progress", least_progress)
             check_rows(array)
             options["elements"] = elements_of(array.dtype, array.shape[1:])
             address, rows, row_bytes = address_of(array), len(array), bytes_of_row(array)

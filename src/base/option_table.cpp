@@ -1,6 +1,8 @@
 // That options.def and taquin::options agree.
 #include "base/option_table.hpp"
 
+#include "taquin/redistribute.hpp"
+
 namespace taquin::detail {
 
 namespace {
@@ -48,6 +50,9 @@ constexpr bool has_values(const option_row& row) {
   static_assert(has_kind<option_kind::KIND, decltype(options().FIELD)>(), #FIELD); \
   static_assert(is_default(options{}.FIELD, DEFAULT), #FIELD);                     \
   static_assert(has_values(option_rows::NAME), #NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, KIND, DEFAULT, WORDS)                       \
+  static_assert(std::is_same_v<decltype(redistribute_options().NAME), double>, #NAME); \
+  static_assert(is_default(redistribute_options{}.NAME, DEFAULT), #NAME);
 #include "base/options.def"
 
 // A structured binding has as many names as there are fields: these are all, and as many as the list has.

@@ -113,9 +113,10 @@ struct owner_of<std::span<const int>> {
 /// Options that own their texts and lists, so that they may outlive the caller's.
 struct owned_options {
 #define TAQUIN_OPTION(NAME, FIELD, ...) owner_of<option_types::NAME>::type NAME{own(options{}.FIELD)};
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, KIND, DEFAULT, WORDS) double NAME{DEFAULT};
 #include "base/options.def"
 
-  /// Refer to this object.
+  /// Those of exchanges, which refer to this object.
   [[nodiscard]] options view() const noexcept {
     options o;
 #define TAQUIN_OPTION(NAME, FIELD, ...) o.FIELD = NAME;

@@ -41,11 +41,17 @@ struct described {
 #define TAQUIN_FIELD_flag(NAME) int NAME
 #define TAQUIN_FIELD_choice(NAME) int NAME
 #define TAQUIN_FIELD_seconds(NAME) double NAME
+#define TAQUIN_FIELD_part(NAME) double NAME
 #define TAQUIN_OPTION(NAME, FIELD, KIND, ...) TAQUIN_FIELD_##KIND(NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, KIND, ...) TAQUIN_FIELD_##KIND(NAME);
 #include "base/options.def"
 };
 static_assert(sizeof(described) == sizeof(TAQUIN_Options));
 #define TAQUIN_OPTION(NAME, FIELD, KIND, DEFAULT, ...)                                             \
+  static_assert(offsetof(described, NAME) == offsetof(TAQUIN_Options, NAME), #NAME);               \
+  static_assert(std::is_same_v<decltype(described::NAME), decltype(TAQUIN_Options::NAME)>, #NAME); \
+  static_assert(is_default(defaults.NAME, DEFAULT), #NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, KIND, DEFAULT, WORDS)                                   \
   static_assert(offsetof(described, NAME) == offsetof(TAQUIN_Options, NAME), #NAME);               \
   static_assert(std::is_same_v<decltype(described::NAME), decltype(TAQUIN_Options::NAME)>, #NAME); \
   static_assert(is_default(defaults.NAME, DEFAULT), #NAME);
@@ -148,6 +154,7 @@ void read(const option_row& row, const char* text, Value& value) {
 owned_options from_c(const TAQUIN_Options& given) {
   owned_options o;
 #define TAQUIN_OPTION(NAME, ...) take(option_rows::NAME, given, given.NAME, o.NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, ...) o.NAME = given.NAME;
 #include "base/options.def"
   return o;
 }
@@ -155,6 +162,7 @@ owned_options from_c(const TAQUIN_Options& given) {
 TAQUIN_Options to_c(const owned_options& o) {
   TAQUIN_Options all = defaults;
 #define TAQUIN_OPTION(NAME, ...) all.NAME = give(all, o.NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, ...) all.NAME = o.NAME;
 #include "base/options.def"
   return all;
 }

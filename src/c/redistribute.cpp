@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invalid_argument.hpp"
+#include "base/sizes.hpp"
 #include "c/block_map.hpp"
 #include "c/invalid_text.hpp"
 #include "c/options.hpp"
@@ -70,9 +71,10 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
                                                           TAQUIN_Redistribution_state{.comm = handle_comm(comm)});
     if (made == nullptr) invalid_text = taquin::detail::lacks_memory_text;
-    const taquin::options of_comm = taquin::detail::options_of(comm);
+    const taquin::detail::owned_options of_comm = taquin::detail::options_of(comm, MPI_INFO_NULL);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
+                                         .least_progress = of_comm.least_progress,
                                          .stats = made == nullptr ? nullptr : &made->counted,
                                          .progress = of_comm.progress,
                                          .on_timeout = of_comm.on_timeout,
@@ -123,6 +125,18 @@ int TAQUIN_Redistribution_roll_back(TAQUIN_Redistribution redistribution, MPI_Co
   return repaired(redistribution, survivors, map, [&](taquin::redistribution& r, const char* invalid_text) {
     return redistribution_access::roll_back(r, survivors, length, count_view(dest_ranks), count_view(dest_indices),
                                             invalid_text);
+  });
+}
+
+int TAQUIN_Redistribution_sort(TAQUIN_Redistribution redistribution, int length, int dest_ranks[], int dest_indices[]) {
+  return with(redistribution, [&](taquin::redistribution& r) {
+    if (const char* invalid_text = take_invalid_text(); invalid_text != nullptr)
+      throw usage_error(invalid_text, MPI_ERR_ARG);
+    if (length < 0) throw usage_error("a negative length", MPI_ERR_COUNT);
+    if (length > 0 && (dest_ranks == nullptr || dest_indices == nullptr))
+      throw usage_error("null destinations", MPI_ERR_ARG);
+    const auto n = taquin::detail::as_size(length);
+    r.sort({dest_ranks, n}, {dest_indices, n});
   });
 }
 

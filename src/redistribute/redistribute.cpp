@@ -46,6 +46,7 @@ void redistribution::operator()(std::span<const int> dest_ranks, std::span<const
 }
 
 void redistribution::sort(std::span<int> dest_ranks, std::span<int> dest_indices) {
+  state_->running.check_idle("the redistribution");
   check_sort(dest_ranks, dest_indices.size(), state_->units->border() / state_->parts, state_->running.comm()->size());
   redistribution_access::sort(*this, dest_ranks, dest_indices);
 }

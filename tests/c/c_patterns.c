@@ -40,11 +40,12 @@ static void permutations_reach_the_right_ranks(MPI_Comm comm) {
 
 static void errors_reach_every_rank(MPI_Comm comm) {
   int mine = rank, got = guard_value;
-  CHECK(class_of(TAQUIN_Permute(rank == ranks - 1 ? 7 : TAQUIN_RING, 1, &mine, &got, 1, MPI_INT, comm)) ==
-        MPI_ERR_COUNT);
+  CHECK(class_of(TAQUIN_Permute(rank == ranks - 1 ? 7 : TAQUIN_RING, 1, &mine, &got, 1, MPI_INT, comm)) == MPI_ERR_ARG);
   CHECK(class_of(TAQUIN_Permute(TAQUIN_HYPERCUBE, rank == 0 ? -1 : 1, &mine, &got, 1, MPI_INT, comm)) == MPI_ERR_ARG);
   CHECK(class_of(TAQUIN_Bcast(&mine, rank == 0 ? -1 : 1, MPI_INT, 0, comm)) == MPI_ERR_COUNT);
   CHECK(class_of(TAQUIN_Reduce(&mine, &got, 1, MPI_INT, MPI_SUM, ranks, comm)) == MPI_ERR_ROOT);
+  CHECK(class_of(TAQUIN_Allreduce(rank == 0 ? MPI_IN_PLACE : &mine, &got, 1, MPI_INT, MPI_SUM, comm)) ==
+        MPI_ERR_BUFFER);
   CHECK(got == guard_value);
 }
 

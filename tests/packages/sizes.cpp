@@ -32,5 +32,6 @@ int main() {
   TAQUIN_FIELD(size);
   TAQUIN_FIELD(node_count);
 #define TAQUIN_OPTION(NAME, ...) TAQUIN_FIELD(NAME);
+#define TAQUIN_REDISTRIBUTION_OPTION(NAME, ...) TAQUIN_FIELD(NAME);
 #include "base/options.def"
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import taquin
 from mpi4py import MPI
+from test_bad_input import everywhere
 
 RECORD = np.dtype([("id", "i8"), ("position", "f4", 3), ("tag", "S2")])
 
@@ -192,6 +193,29 @@ def test_rows_are_sorted_by_destination(comm):
     assert sorted(rows[ranks >= 0]) == list(np.flatnonzero(wanted >= 0)) and (places == rows)[ranks >= 0].all()
     assert (wanted[rows[ranks >= 0]] == ranks[ranks >= 0]).all()
     assert (np.diff(ranks[ranks >= 0]) >= 0).all() and (ranks[(wanted >= 0).sum() :] == -1).all()
+
+
+def copied_in_a_shift(comm, least_progress):
+    rows = np.arange(60) + 60.0 * comm.rank
+    to = np.full(60, (comm.rank + 1) % comm.size)
+    to[-1] = -1
+    move = taquin.Redistribution(rows, comm, algorithm="parking", least_progress=least_progress)
+    move(to, np.arange(60))
+    assert (rows[:-1] == np.arange(59) + 60.0 * ((comm.rank - 1) % comm.size)).all()
+    return comm.allreduce(move.statistics.bytes_copied)
+
+
+def test_little_progress_makes_an_algorithm_hand_over(comm):
+    without, with_it = copied_in_a_shift(comm, 0), copied_in_a_shift(comm, 0.1)
+    assert comm.size < 3 or 4 * with_it < without
+
+
+@pytest.mark.parametrize("part", [-0.5, 1.5, float("nan"), "half"])
+def test_a_part_of_progress_is_a_number_from_0_to_1(comm, part):
+    def make(guilty):
+        return taquin.Redistribution(np.arange(3), comm, least_progress=part if guilty else 0.5)
+
+    everywhere(comm, make, "least_progress")
 
 
 def grids(p, axes):

@@ -13,6 +13,8 @@ def text(name):
 
 listed = text("src/base/options.def")
 rows = re.findall(r"^TAQUIN_OPTION\((\w+), [\w.]+, (\w+),", listed, re.M)
+rows += re.findall(r"^TAQUIN_REDISTRIBUTION_OPTION\((\w+), (\w+),", listed, re.M)
+hints = re.findall(r"^TAQUIN_OPTION\((\w+),", listed, re.M)
 values = re.findall(r"^TAQUIN_OPTION_VALUE\((\w+), \w+, (\w+)\)", listed, re.M)
 wrong = []
 
@@ -31,7 +33,8 @@ def compare(what, found, wanted):
 
 
 module = text("fortran/module.inc") + text("fortran/c_types.inc")
-of_c = {"text": "type(c_ptr)", "list": "type(c_ptr)", "bytes": "integer(c_size_t)", "seconds": "real(c_double)"}
+of_c = {"text": "type(c_ptr)", "list": "type(c_ptr)", "bytes": "integer(c_size_t)", "seconds": "real(c_double)",
+        "part": "real(c_double)"}
 mirror = [("size", "integer(c_size_t)")]
 for name, kind in rows:
     mirror += [("node_count", "integer(c_int)")] if kind == "list" else []
@@ -41,7 +44,7 @@ compare("c_options", found, mirror)
 if [name for name, _ in found] != [name for name, _ in mirror]:
     wrong.append("c_options has another order than TAQUIN_Options")
 of_fortran = {"text": "character(len=:), allocatable", "list": "integer, allocatable", "bytes": "integer(c_size_t)",
-              "seconds": "double precision", "flag": "logical"}
+              "seconds": "double precision", "part": "double precision", "flag": "logical"}
 compare("taquin_options", fields(module, "taquin_options"),
         [(name, of_fortran.get(kind, "integer")) for name, kind in rows])
 
@@ -60,10 +63,10 @@ for option, constant in values:
         wrong.append(f"fortran/module.inc has no {constant} = {number}")
 
 header = text("include/taquin/taquin.h")
-for name, _ in rows:
+for name in hints:
     if not re.search(rf"\btaquin_{name}\b", header):
         wrong.append(f"taquin.h does not name the hint taquin_{name}")
-for name in set(re.findall(r"\btaquin_(\w+)\b", header)) - {name for name, _ in rows}:
+for name in set(re.findall(r"\btaquin_(\w+)\b", header)) - set(hints):
     wrong.append(f"taquin.h names taquin_{name}, which is no option")
 
 if not rows or not values:

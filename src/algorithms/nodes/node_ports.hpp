@@ -54,9 +54,9 @@ inline seconds port_cost(const shape& s, const options& o, const machine_model& 
          t.round_on(0, n - 1, block * (n - 1), t.largest_block()) + t.copies(1, block);
 }
 
-/// Steps of rounds in which a node has as many partners as ports: between the messages of the largest node over its
-/// ports, or those of one round, and the bound that docs/internals/node-aware-algorithms.md proves. The mean of both, as
-/// the rounds of phases of a few nodes run beside each other.
+/// Steps of rounds in which a node has as many partners as ports: at least the messages of the largest node over its
+/// ports, or those of one round; at most the bound that docs/internals/node-aware-algorithms.md proves. The mean of
+/// both, as the rounds of phases of a few nodes run beside each other.
 inline double steps_by_ports(const shape& s, const options& o) noexcept {
   const double nodes = s.nodes == 0 ? s.ranks : s.nodes;
   if (nodes < 2) return 0;

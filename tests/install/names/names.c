@@ -72,6 +72,7 @@ int main(void) {
       (function)TAQUIN_Redistribution_repair,
       (function)TAQUIN_Redistribution_roll_back,
       (function)TAQUIN_Redistribution_set_data,
+      (function)TAQUIN_Redistribution_sort,
       (function)TAQUIN_Redistribution_start,
       (function)TAQUIN_Redistribution_test,
       (function)TAQUIN_Redistribution_wait,
