@@ -1,0 +1,8 @@
+import driver
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(COMMAND, status=0, VARIABLES…): runs it in a new folder; what it writes."""
+    return lambda command, status=0, **variables: driver.output_of(command, tmp_path, status, **variables)

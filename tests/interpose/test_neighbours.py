@@ -1,0 +1,71 @@
+"""Exchanges among neighbours, and nonblocking ones among all ranks: natively, served, and left to the MPI library."""
+import pytest
+from driver import MPI, counts, in_any_order, job, says
+
+SERVED = MPI in ("openmpi", "mpich")
+served = pytest.mark.skipif(not SERVED, reason="neighbours are served on Open MPI and MPICH")
+WITHOUT_YIELDING = MPI != "openmpi"  # ranks that wait for others' processors without yielding theirs
+WAYS = {"served": {}, "by_the_library": {"TAQUIN_ALGORITHM": "native"}, "without_shared_memory": {"TAQUIN_SHARED_MEMORY": 0},
+        "recorded": {"TAQUIN_RECORD": "/dev/null"}}
+
+
+def test_plain_neighbourhoods(run):
+    run(job(2, "neighbourhoods", preload=()))
+
+
+@pytest.mark.parametrize("ranks", [ranks for ranks in counts(1, 2, 5) if ranks <= 2 or not WITHOUT_YIELDING])
+@pytest.mark.parametrize("way", WAYS)
+def test_neighbourhoods(run, ranks, way):
+    run(job(ranks, "neighbourhoods", **WAYS[way]))
+
+
+@served
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_random_neighbours(run, ranks):
+    steps = 1000 if MPI == "mpich" and ranks > 2 else 6000
+    says(run(job(ranks, "random_neighbours", str(ranks), str(steps), TAQUIN_REPORT="summary")), "neighbour_slots")
+
+
+@served
+@pytest.mark.parametrize("nodes", ["1,1", "1,2,2"])
+def test_random_neighbours_between_nodes(run, nodes):
+    ranks = sum(map(int, nodes.split(",")))
+    says(run(job(ranks, "random_neighbours", "3", "6000", TAQUIN_NODES=nodes, TAQUIN_REPORT="summary")), "native [0-9]+")
+
+
+@served
+def test_a_missing_neighbour_is_an_error_of_all(run):
+    says(in_any_order(run(job(4, "missing_neighbour", TAQUIN_TIMEOUT="0.5,fail"))),
+         "rank 0: error.*rank 1: error.*rank 2: error.*rank 3: error")
+
+
+@served
+def test_a_pair_that_is_missing_while_ranks_agree_stops_no_start(run):
+    says(in_any_order(run(job(4, "missing_pair", TAQUIN_TIMEOUT="0.5,fail"))),
+         "rank 0: no error.*rank 1: no error.*rank 2: no error.*rank 3: no error")
+
+
+@served
+def test_neighbourhoods_are_reported(run):
+    says(run(job(2, "neighbourhoods", TAQUIN_REPORT="summary")), "neighbour_slots")
+
+
+@served
+@pytest.mark.parametrize("nodes", ["1,2,2"] if MPI == "mpich" else ["2,3", "1,4", "1,2,2"])
+def test_neighbourhoods_between_nodes(run, nodes):
+    says(run(job(5, "neighbourhoods", TAQUIN_NODES=nodes, TAQUIN_REPORT="summary")), "neighbour_step")
+
+
+@pytest.mark.parametrize("ranks", counts(2, 3, 4))
+def test_started_exchanges(run, ranks):
+    """3 by the MPI library and at least 19 by slots of each kind that has begun."""
+    by_whom = "native [0-9]+, neighbour_slots [0-9]+" if SERVED else "native 1789"
+    says(run(job(ranks, "started", TAQUIN_REPORT="summary")), f"algorithms +{by_whom}\n")
+    assert run(job(ranks, "started")) == ""
+    says(run(job(ranks, "started", TAQUIN_REPORT="summary", TAQUIN_SHARED_MEMORY=0)), "algorithms +native 1789\n")
+
+
+def test_started_exchanges_on_communicators_that_come_and_go(run):
+    assert run(job(2, "started", "come_and_go")) == ""
+    says(run(job(2, "started", "come_and_go", TAQUIN_REPORT="summary")),
+         "transfer +not known.*algorithms +native 10500\n.* 10500 .*, 2100 communicators\n")

@@ -1,0 +1,87 @@
+"""What a rank alone knows differs on one rank, at each time, for every form; processes that the job spawns are merged with it;
+and calls in which one rank does harm."""
+import pytest
+from driver import MPI, PROGRAMS, job, says
+
+# Each thing, and the calls before which it begins to differ.
+ALWAYS = ("runtime", "device", "space", "types", "addresses", "permissions")
+LATER = ("descriptors", "files", "environment", "ahead")
+THINGS = {**dict.fromkeys(ALWAYS, (0, 1, 10, 45)), **dict.fromkeys(LATER, (1, 10, 45)), "threads": (0,)}
+if MPI == "mpich":  # other MPI libraries refuse them in nonblocking calls
+    THINGS["null_types"] = (0, 1, 10, 45)
+if MPI == "openmpi":  # Debian's MPICH 4.0 does not spawn, with a name server neither
+    THINGS |= dict.fromkeys(("spawned", "spawned_otherwise", "spawned_without"), (1, 10, 45))
+
+
+def differs(run, thing, call, **settings):
+    assert run(job(3, "unlike", thing, str(call), PROGRAMS["device_runtime_CUDA"], **settings)) == ""
+
+
+@pytest.mark.parametrize("thing", [thing for thing in THINGS if 0 in THINGS[thing]])
+def test_a_rank_differs_from_the_start(run, thing):
+    differs(run, thing, 0)
+
+
+@pytest.mark.parametrize("thing", [thing for thing in THINGS if 1 in THINGS[thing]])
+def test_a_rank_differs_after_a_call(run, thing):
+    differs(run, thing, 1)
+
+
+@pytest.mark.parametrize("thing", [thing for thing in THINGS if 10 in THINGS[thing]])
+def test_a_rank_differs_after_ten_calls(run, thing):
+    differs(run, thing, 10)
+
+
+@pytest.mark.parametrize("thing", [thing for thing in THINGS if 45 in THINGS[thing]])
+def test_a_rank_differs_after_45_calls(run, thing):
+    differs(run, thing, 45)
+
+
+@pytest.mark.parametrize("thing", THINGS)
+def test_a_rank_differs_between_nodes(run, thing):
+    """Of little address space the first calls take most."""
+    differs(run, thing, 0 if thing == "space" else THINGS[thing][-1], TAQUIN_NODES="2,1")
+
+
+def test_a_rank_differs_in_space_alone_on_its_node(run):
+    assert run(job(3, "unlike", "space", "0", TAQUIN_NODES="1,1,1")) == ""
+
+
+def lacks_memory(run, ranks, *kind, **settings):
+    """A rank without memory for a request of taquin's, in each call, at each request."""
+    says(run(job(ranks, "lack_of_memory", *kind, TAQUIN_COMMUNICATOR_LIMIT=20000, **settings)),
+         "lack of memory: [1-9][0-9]* requests failed")
+
+
+@pytest.mark.parametrize("ranks", [2] if MPI == "mpich" else [2, 3])  # MPICH's ranks wait for the processor of others
+def test_a_rank_lacks_memory(run, ranks):
+    lacks_memory(run, ranks)
+
+
+@pytest.mark.parametrize("ranks", [2] if MPI == "mpich" else [2, 3])
+def test_a_rank_lacks_memory_where_communicators_may_hold_other_jobs(run, ranks):
+    lacks_memory(run, ranks, "merged")
+
+
+def test_a_rank_lacks_memory_between_nodes(run):
+    lacks_memory(run, 2, TAQUIN_NODES="1,1")
+
+
+# On a node, between nodes, and by messages. A call that waits for 10 s fails.
+HARMS = {"on_a_node": (2, 60, {}), "on_nodes_of_one": (2, 60, {"TAQUIN_NODES": "1,1"})}
+if MPI == "openmpi":
+    HARMS |= {"by_four_on_a_node": (4, 60, {}), "on_nodes": (4, 60, {"TAQUIN_NODES": "2,2"}),
+              "by_messages": (3, 40, {"TAQUIN_SHARED_MEMORY": 0})}
+else:
+    HARMS["by_messages"] = (3, 15, {"TAQUIN_SHARED_MEMORY": 0})
+
+
+@pytest.mark.parametrize("where", HARMS)
+def test_one_rank_does_harm(run, where):
+    ranks, problems, settings = HARMS[where]
+    says(run(job(ranks, "hostile", "0", str(problems), TAQUIN_TIMEOUT="10,fail", TAQUIN_COMMUNICATOR_LIMIT=20000, **settings)),
+         f"hostile: {problems} problems, 0 failures")
+
+
+def test_a_request_is_completed_while_attributes_are_deleted(run):
+    says(run(job(2, "at_end", TAQUIN_PERSISTENT="always")), "completed\n\\Z")
