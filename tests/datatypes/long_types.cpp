@@ -90,6 +90,20 @@ TEST_P(long_types, are_not_decoded_where_the_mpi_library_packs) {
   for (const int i : at) ASSERT_EQ(received[static_cast<std::size_t>(i)], i + (rank + p - 1) % p);
 }
 
+// A type may have two blocks for each loop, which its blocks may join to. Each has two numbers, length and displacement.
+TEST(long_types_at_the_limit, are_decoded_below_it_and_not_above) {
+  for (const int blocks : {200000, 600000}) {
+    const std::vector<int> at = places(blocks);
+    std::vector<int> lengths(at.size(), 1);
+    lengths.front() = 2;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_indexed(blocks, lengths.data(), at.data(), MPI_INT, &made);
+    MPI_Type_commit(&made);
+    const datatype type = datatype::from_native(made);
+    EXPECT_EQ(detail::decode_type(type.get()).has_value(), as_size(blocks) <= 2 * detail::most_loops) << blocks;
+  }
+}
+
 TEST_P(long_types, travel_by_every_algorithm) {
   if (GetParam().blocks > 200000) GTEST_SKIP() << "takes long";
   const int p = size_of(MPI_COMM_WORLD);
