@@ -90,7 +90,7 @@ TEST_P(long_types, are_not_decoded_where_the_mpi_library_packs) {
   for (const int i : at) ASSERT_EQ(received[static_cast<std::size_t>(i)], i + (rank + p - 1) % p);
 }
 
-// A type may have two blocks for each loop, which its blocks may join to. Each has two numbers, length and displacement.
+// A type may have two blocks for each loop that they join to. Each has two numbers, length and displacement.
 TEST(long_types_at_the_limit, are_decoded_below_it_and_not_above) {
   for (const int blocks : {200000, 600000}) {
     const std::vector<int> at = places(blocks);
