@@ -66,9 +66,9 @@ placement place(const arguments& a, int ranks, int world) {
 
 // The communicator's profile, as auto knows it; for other ranks, nodes or cores the file alone.
 detail::profile profile_for(const arguments& a, const placement& on) {
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
-  if (a.model.empty() && on.here && a.nodes.cores == 0) return detail::chooser::of(comm).known();
-  detail::profile p = a.model.empty() ? detail::chooser::of(comm).known() : profile_of_model(a.model);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
+  if (a.model.empty() && on.here && a.nodes.cores == 0) return detail::chooser::get_or_create(comm).known();
+  detail::profile p = a.model.empty() ? detail::chooser::get_or_create(comm).known() : profile_of_model(a.model);
   detail::share_cores(p.model, on.nodes.nodes().largest(), on.cores);
   return p;
 }
@@ -191,7 +191,7 @@ int work_sparse(const arguments& a, int rank, int world) {
                                    .workload = a.workload,
                                    .bytes = a.bytes,
                                    .per_pair = a.per_pair,
-                                   .per_node = a.nodes.alike(ranks),
+                                   .per_node = a.nodes.identical(ranks),
                                    .seed = a.seed},
                                   ranks, limit, profile.model, on.cores);
   if (rank != 0) return 0;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/nodes/carried_exchange.hpp"
 #include "algorithms/nodes/level_choice.hpp"
+#include "algorithms/nodes/piggybacked_exchange.hpp"
 #include "algorithms/nodes/shared_exchange.hpp"
 #include "base/sizes.hpp"
 #include "cli/node_flags.hpp"
@@ -33,13 +33,13 @@ using detail::algorithm;
 using detail::shape;
 
 placement placement::of_world() {
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   placement p{.nodes = detail::nodes_of(comm, {})->topology, .here = true};
   p.cores = static_cast<int>(std::thread::hardware_concurrency());
   const detail::channel* const node = comm.size() > 1 ? detail::blocking_channel(MPI_COMM_WORLD) : nullptr;
   p.shared = comm.size() > 1 ? node != nullptr : p.nodes.nodes().groups() == 1;
   p.single_copies = node != nullptr ? node->single_copies() : p.shared;
-  const detail::internode* const step = node == nullptr ? detail::internode::of(comm) : nullptr;
+  const detail::internode* const step = node == nullptr ? detail::internode::get_or_create(comm) : nullptr;
   if (step == nullptr) return p;
   p.step_bytes = step->most_bytes();
   p.step_share = step->share();
@@ -93,10 +93,10 @@ bool fits_step_between(const std::vector<row>& rows, const shape& s, std::size_t
   if (!s.in_place && share > limit) return false;
   if (s.largest_node == 1 && s.nodes - 1 > detail::in_flight_of(o)) return false;
   const bool fit = std::ranges::all_of(rows, [&](const row& r) {
-    return detail::carried_exchange::short_enough(static_cast<std::uint64_t>(std::ranges::max(r)), sum_of(r) / r.size(),
-                                                  s.kind, s.in_place, s.carried_block);
+    return detail::piggybacked_exchange::short_enough(static_cast<std::uint64_t>(std::ranges::max(r)),
+                                                      sum_of(r) / r.size(), s.kind, s.in_place, s.piggybacked_block);
   });
-  return fit && detail::node_aggregated.supports(s) && detail::carried_exchange::footprint(s) <= limit;
+  return fit && detail::node_aggregated.supports(s) && detail::piggybacked_exchange::footprint(s) <= limit;
 }
 
 // The step that carries the blocks of a blocking call; sets what the shape says of it.
@@ -105,9 +105,9 @@ const algorithm* step_of(const std::vector<row>& rows, const placement& on, cons
       e.limit == unlimited ? unlimited : e.limit - std::min(e.limit, types_of(s) * sizeof(element));
   if (s.ranks == 1) return nullptr;
   if (on.shared) return fits_node_step(rows, s, limit) ? &detail::shared_memory : nullptr;
-  s.carried_block = on.step_bytes;
+  s.piggybacked_block = on.step_bytes;
   if (on.step_bytes > 0 && fits_step_between(rows, s, on.step_share, e.left)) return &detail::node_aggregated;
-  s.carried_block = 0;
+  s.piggybacked_block = 0;
   return nullptr;
 }
 
@@ -154,7 +154,7 @@ explanation explain(shape s, const std::vector<row>& rows, bool persistent, std:
   const algorithm* step = persistent ? nullptr : step_of(rows, on, e, s);
   if (step != nullptr && !all_leave_to_step(rows, s, limit, p, step)) {
     step = nullptr;
-    s.carried_block = 0;
+    s.piggybacked_block = 0;
   }
   e.shape = s;
   if (types > limit)
@@ -164,7 +164,7 @@ explanation explain(shape s, const std::vector<row>& rows, bool persistent, std:
   else
     e.taken = detail::decide(s, o, persistent, e.left, p, step);
   e.by_rule = detail::ruled(s, o, persistent, e.left, p, step) != nullptr;
-  if (e.taken.why != detail::decision::reason::step) e.shape.carried_block = 0;
+  if (e.taken.why != detail::decision::reason::step) e.shape.piggybacked_block = 0;
   e.all = detail::candidates(e.shape, o, persistent, p);
   return e;
 }

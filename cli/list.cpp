@@ -13,7 +13,7 @@
 #include "cli/pattern_offline.hpp"
 #include "cli/variables.hpp"
 #include "harness/sizes.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "redistribute/footprint.hpp"
 
 namespace taquin::cli {
@@ -79,7 +79,7 @@ std::vector<sparse_row> sparse_rows() {
   std::vector<sparse_row> rows;
   for (const auto* a : detail::sparse_algorithms())
     rows.push_back({a->name, a->summary, a->source, a->rounds, detail::sparse_memory(sample_peers)});
-  for (const auto& w : sparse_ways())
+  for (const auto& w : sparse_methods())
     rows.push_back({w.name, w.summary, w.source, w.rounds, w.memory(sample_ranks, sample_peers)});
   return rows;
 }

@@ -80,7 +80,7 @@ std::optional<detail::topology> node_flags::of(int ranks) const {
   return detail::topology::of_sizes(sizes);
 }
 
-int node_flags::alike(int ranks) const {
+int node_flags::identical(int ranks) const {
   if (!listed()) return per_node;
   const auto t = of(ranks);
   const detail::level& n = t->nodes();

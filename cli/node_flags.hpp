@@ -25,7 +25,7 @@ struct node_flags {
   /// The nodes of `ranks` ranks; none where nothing is given. Throws usage where they are listed for other numbers.
   [[nodiscard]] std::optional<detail::topology> of(int ranks) const;
   /// Ranks per node of a sparse exchange, whose nodes are equal except for the last; 0: not given. Throws usage.
-  [[nodiscard]] int alike(int ranks) const;
+  [[nodiscard]] int identical(int ranks) const;
 };
 
 /// Adds --nodes, --per-node and, where its default is given, --cores.

@@ -145,7 +145,7 @@ int work(const arguments& given) {
                         .workload = a.workload,
                         .bytes = a.bytes,
                         .per_pair = a.per_pair,
-                        .per_node = a.nodes.alike(a.ranks),
+                        .per_node = a.nodes.identical(a.ranks),
                         .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                         .seed = a.seed},
                        a.ranks, a.rank, a.json, write_plan);

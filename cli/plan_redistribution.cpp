@@ -123,7 +123,7 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
     for (std::size_t k = 0; k < map.ranks.size(); ++k)
       if (map.ranks[k] >= 0) all[detail::as_size(map.ranks[k])].wanted[detail::as_size(map.indices[k])] = true;
   observer seen(all, static_cast<double>(block_bytes) / sizeof(std::uint64_t));
-  network.watch([&] { seen.look(); });
+  network.deadline([&] { seen.look(); });
   network.run(tasks);
   seen.look();
   std::uint64_t rounds = 0;

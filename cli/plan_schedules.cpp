@@ -70,10 +70,10 @@ void write_nodes(json& plan, const detail::topology& t) {
   std::vector<int> sizes;
   sizes.reserve(static_cast<std::size_t>(n.groups()));
   for (int g = 0; g < n.groups(); ++g) sizes.push_back(n.size(g));
-  bool alike = true;  // but the last, which may have fewer
+  bool identical = true;  // but the last, which may have fewer
   for (std::size_t g = 1; g < sizes.size(); ++g)
-    alike = alike && (sizes[g] == sizes[0] || (g + 1 == sizes.size() && sizes[g] < sizes[0]));
-  plan["per_node"] = alike && sizes[0] > 1 ? sizes[0] : 0;
+    identical = identical && (sizes[g] == sizes[0] || (g + 1 == sizes.size() && sizes[g] < sizes[0]));
+  plan["per_node"] = identical && sizes[0] > 1 ? sizes[0] : 0;
   plan["nodes"] = sizes;
 }
 

@@ -215,9 +215,9 @@ std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records
 
 // MPI_IN_PLACE takes counts that are the same both ways. On all ranks.
 void check_symmetry(const workloads::workload& w, const workloads::problem_size& size, int rank) {
-  int alike = w.row(size, rank) == w.column(size, rank) ? 1 : 0;
-  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &alike, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  if (alike == 0)
+  int identical = w.row(size, rank) == w.column(size, rank) ? 1 : 0;
+  TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &identical, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  if (identical == 0)
     throw usage(
         "MPI_IN_PLACE needs as much from each rank as goes to it: --mpi-in-place takes the workload uniform, "
         "and --in-place any");

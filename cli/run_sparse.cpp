@@ -26,14 +26,14 @@ std::vector<std::string> names_of(const sparse_run& a) {
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   };
   std::string known;
-  for (const auto& way : sparse_ways()) {
+  for (const auto& way : sparse_methods()) {
     add(way.name);
     known += fmt::format(", {}", way.name);
   }
   for (const std::string& name : a.algorithms) {
     if (name == "all") {
       for (const auto* one : detail::sparse_algorithms()) add(one->name);
-    } else if (find_sparse_way(name) == nullptr && detail::find_sparse(name) == nullptr) {
+    } else if (find_sparse_method(name) == nullptr && detail::find_sparse(name) == nullptr) {
       throw usage(
           fmt::format("unknown sparse algorithm '{}'; known are all, auto, {}{}", name, detail::sparse_names(), known));
     } else {
@@ -48,7 +48,7 @@ std::vector<contender> line_up(const sparse_run& a, std::size_t limit) {
   for (const std::string& name : names_of(a)) {
     contender c;
     c.asked = name;
-    c.raw = find_sparse_way(name) != nullptr;
+    c.raw = find_sparse_method(name) != nullptr;
     c.opts = a.opts.view();
     c.opts.memory = limit;
     contenders.push_back(std::move(c));

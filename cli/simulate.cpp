@@ -199,7 +199,7 @@ int work_sparse(const arguments& a) {
                        .workload = a.workload,
                        .bytes = a.bytes,
                        .per_pair = a.per_pair,
-                       .per_node = a.nodes.alike(static_cast<int>(counts.front())),
+                       .per_node = a.nodes.identical(static_cast<int>(counts.front())),
                        .in_flight = detail::as_size(detail::in_flight_of(a.opts.view())),
                        .seed = a.seed},
                                       counts, profile.model, a.nodes.cores))

@@ -13,7 +13,7 @@
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "harness/sizes.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "select/selection.hpp"
 #include "simulation/evaluate.hpp"
 #include "simulation/print.hpp"
@@ -29,7 +29,7 @@ constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be evaluated
 struct named {
   std::string_view name;
   const detail::sparse_algorithm* algorithm = nullptr;
-  const sparse_way* way = nullptr;
+  const sparse_method* way = nullptr;
 };
 
 [[noreturn]] void refuse_choice() { throw usage("auto is a choice that calls make as they go: name an algorithm"); }
@@ -46,7 +46,7 @@ const detail::sparse_algorithm& algorithm_of(const std::string& name) {
 std::vector<named> asked(const std::vector<std::string>& names) {
   std::vector<named> all;
   std::string known = detail::sparse_names();
-  for (const auto& w : sparse_ways()) {
+  for (const auto& w : sparse_methods()) {
     all.push_back({.name = w.name, .way = &w});
     known += fmt::format(", {}", w.name);
   }
@@ -126,7 +126,7 @@ int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string&
   if (rank >= ranks) throw usage(fmt::format("rank {} does not exist among {} ranks", rank, ranks));
   const detail::sparse_algorithm& which = algorithm_of(a.algorithms.front());
   sparse_offline given = a;
-  if (a.per_node == 0) given.per_node = &which == &detail::node_step_way ? ranks : 1;
+  if (a.per_node == 0) given.per_node = &which == &detail::node_step_algorithm ? ranks : 1;
   const auto x = pattern_of(given, ranks);
   detail::sparse_moves m;
   if (const auto why = draw(which, x, m))
@@ -231,7 +231,7 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
           "chosen: " + (one->needs.empty() ? std::string("it serves all") : fmt::format("it serves {}", one->needs));
     all.push_back(std::move(c));
   }
-  for (const auto& w : sparse_ways()) {
+  for (const auto& w : sparse_methods()) {
     sparse_candidate c{.algorithm = w.name, .by_hand = true, .why = "hand-written"};
     if (const auto p = predict({.name = w.name, .way = &w}, x, m)) c.time = p->time;
     all.push_back(std::move(c));

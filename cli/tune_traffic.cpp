@@ -80,7 +80,7 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
 
 std::string tune_traffic(const workloads::traffic& t, int repetitions, double within, detail::profile& p,
                          progress& display, const std::function<void(const detail::profile&)>& keep) {
-  auto& world = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& world = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   if (const auto invalid = detail::check_nodes(world, {})) throw usage(invalid->what);
   const auto& nodes = detail::nodes_of(world, {})->topology.nodes().group;  // as rules are matched
   auto kinds = kinds_of_calls(t);

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/sizes.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 
 namespace taquin::harness {
 
 /// `Collectives` has the two collectives for counts of its type `count`: alltoall(out, in) of a count for each rank,
 /// and alltoallv(from, counts, places, to, counts, places) of bytes.
 template <class Collectives>
-class counts_exchanged_by final : public sparse_by_hand {
+class counts_exchanged_by final : public hand_written_sparse {
  public:
   counts_exchanged_by(Collectives by, int ranks) : by_(by) {
     for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(ranks));

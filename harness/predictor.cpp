@@ -12,7 +12,9 @@ namespace taquin::harness {
 
 namespace {
 
-const machine_model& known_model() { return detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().model; }
+const machine_model& known_model() {
+  return detail::chooser::get_or_create(mpi::communicator::get_or_create(MPI_COMM_WORLD)).known().model;
+}
 
 }  // namespace
 
@@ -21,7 +23,7 @@ predictor::predictor(const workloads::workload& w, const workloads::problem_size
     : shape_(offline_shape(w, size, kind, how)),
       separate_(offline_shape(w, size, kind, buffering::separate)),
       persistent_(persistent) {
-  const auto nodes = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {});
+  const auto nodes = detail::nodes_of(mpi::communicator::get_or_create(MPI_COMM_WORLD), {});
   for (detail::shape* s : {&shape_, &separate_}) {
     describe(nodes->topology, *s);
     s->shared = s->nodes == 1;
@@ -50,11 +52,11 @@ std::optional<seconds> predictor::of(std::string_view algorithm, const detail::s
 replay_predictor::replay_predictor(const test_case& test, bool persistent, std::size_t limit) : limit_(limit) {
   for (const problem& p : test.calls()) {
     if (!p.takes_part()) continue;
-    mpi::communicator& comm = mpi::communicator::of(p.comm());
+    mpi::communicator& comm = mpi::communicator::get_or_create(p.comm());
     detail::shape s = p.shape();
     describe(detail::nodes_of(comm, {})->topology, s);
     s.memory_limit = limit;
-    const auto& known = detail::chooser::of(comm).known();
+    const auto& known = detail::chooser::get_or_create(comm).known();
     if (p.leads())
       calls_.push_back({s,
                         p.how() == buffering::one_buffer,

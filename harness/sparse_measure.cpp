@@ -31,7 +31,7 @@ class runner {
   runner(const sparse_problem& x, contender& c) : x_(x), c_(c) {
     c.opts.algorithm = c.asked;
     c.opts.stats = c.raw ? nullptr : &c.stats;
-    if (c.raw) way_ = find_sparse_way(c.asked)->make(MPI_COMM_WORLD);
+    if (c.raw) way_ = find_sparse_method(c.asked)->make(MPI_COMM_WORLD);
   }
 
   // An error of all ranks disqualifies it.
@@ -40,7 +40,7 @@ class runner {
     if (c_.raw) {
       count_t coming = 0;
       for (const count_t n : x_.comes) coming += std::max<count_t>(n, 0);
-      fault = beyond_sparse_ways(std::max(coming, static_cast<count_t>(x_.sent.data.size())));
+      fault = beyond_sparse_methods(std::max(coming, static_cast<count_t>(x_.sent.data.size())));
     }
     c_.fault = any_failure(fault, MPI_COMM_WORLD);
     if (c_.fault) return;
@@ -71,7 +71,7 @@ class runner {
 
   void end() {
     if (c_.fault) return;
-    if (c_.raw) c_.stats = account(*find_sparse_way(c_.asked), x_.sent, MPI_COMM_WORLD);
+    if (c_.raw) c_.stats = account(*find_sparse_method(c_.asked), x_.sent, MPI_COMM_WORLD);
     reduce(c_, c_.raw ? 1 : exchanges_);
   }
 
@@ -92,7 +92,7 @@ class runner {
 
   const sparse_problem& x_;
   contender& c_;
-  std::unique_ptr<sparse_by_hand> way_;
+  std::unique_ptr<hand_written_sparse> way_;
   sparse_came came_;
   std::uint64_t exchanges_ = 0;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/measure.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "workloads/workload.hpp"
 
 namespace taquin::harness {

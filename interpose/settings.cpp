@@ -71,7 +71,8 @@ settings read() {
   } else if (!text.empty() && text != "library") {
     s.warnings.push_back("TAQUIN_ALLOC_MEM='" + std::string(text) + "' is ignored: not library or shared");
   }
-  s.patience = std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_INIT_TIMEOUT"), s.patience.count()));
+  s.init_timeout =
+      std::chrono::duration<double>(seconds_of(s, variable("TAQUIN_INIT_TIMEOUT"), s.init_timeout.count()));
   if (const auto text = variable("TAQUIN_DISABLE"); text == "1") {
     s.disabled = true;
   } else if (!text.empty() && text != "0") {

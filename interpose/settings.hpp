@@ -14,14 +14,15 @@
 namespace taquin::interpose {
 
 struct settings {
-  bool disabled = false;                        ///< TAQUIN_DISABLE: every call is the MPI library's
-  bool route = true;                            ///< calls go through taquin
-  std::size_t memory = unlimited;               ///< TAQUIN_MEMORY
-  std::string record;                           ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
-  std::string trace;                            ///< TAQUIN_TRACE: the file of a trace; empty: none
-  std::size_t trace_limit = default_trace;      ///< TAQUIN_TRACE_LIMIT: the most bytes that it may have
-  std::string metrics;                          ///< TAQUIN_METRICS: the file of metrics; empty: none
-  std::chrono::duration<double> patience{10};   ///< TAQUIN_INIT_TIMEOUT: seconds to wait for ranks without the library
+  bool disabled = false;                    ///< TAQUIN_DISABLE: every call is the MPI library's
+  bool route = true;                        ///< calls go through taquin
+  std::size_t memory = unlimited;           ///< TAQUIN_MEMORY
+  std::string record;                       ///< TAQUIN_RECORD: the traffic file; empty: nothing is recorded
+  std::string trace;                        ///< TAQUIN_TRACE: the file of a trace; empty: none
+  std::size_t trace_limit = default_trace;  ///< TAQUIN_TRACE_LIMIT: the most bytes that it may have
+  std::string metrics;                      ///< TAQUIN_METRICS: the file of metrics; empty: none
+  std::chrono::duration<double> init_timeout{
+      10};                                      ///< TAQUIN_INIT_TIMEOUT: seconds to wait for ranks without the library
   std::map<std::string, std::string> as_given;  ///< all of taquin's variables but those of one process
   enum class report { none, summary, full };
   report at_end = report::none;  ///< TAQUIN_REPORT

@@ -235,7 +235,7 @@ seconds measure_wait(MPI_Comm comm, const machine_model& m, int level, int size)
 }  // namespace
 
 calibration calibrate(MPI_Comm user, count_t most_bytes) {
-  auto& state = mpi::communicator::of(user);
+  auto& state = mpi::communicator::get_or_create(user);
   const MPI_Comm comm = state.get();
   const int rank = state.rank();
   const int size = state.size();

@@ -109,23 +109,23 @@ void simulated_network::deliver(const delivery& d) {
 void simulated_network::match(const ends& e) {
   wire& w = wires_[e];
   const std::size_t pairs = std::min(w.sends.size(), w.receives.size());
-  for (; w.matched < pairs; ++w.matched) on_their_way_.push_back({delivery::what::transfer, e});
+  for (; w.matched < pairs; ++w.matched) deliveries_.push_back({delivery::what::transfer, e});
 }
 
 // Delivers a random one of the messages in flight.
 bool simulated_network::deliver_one() {
-  if (on_their_way_.empty()) return false;
-  std::swap(on_their_way_[random_() % on_their_way_.size()], on_their_way_.back());
-  const delivery d = on_their_way_.back();
-  on_their_way_.pop_back();
+  if (deliveries_.empty()) return false;
+  std::swap(deliveries_[random_() % deliveries_.size()], deliveries_.back());
+  const delivery d = deliveries_.back();
+  deliveries_.pop_back();
   deliver(d);
   return true;
 }
 
 bool simulated_network::deliver_all() {
-  for (const delivery& d : on_their_way_) deliver(d);
-  const bool any = !on_their_way_.empty();
-  on_their_way_.clear();
+  for (const delivery& d : deliveries_) deliver(d);
+  const bool any = !deliveries_.empty();
+  deliveries_.clear();
   return any;
 }
 

@@ -71,7 +71,7 @@ class simulated_network {
     collected_ = std::move(each_collective);
   }
   /// Called after each action of a rank, before the next event.
-  void watch(std::function<void()> seen) { seen_ = std::move(seen); }
+  void deadline(std::function<void()> seen) { seen_ = std::move(seen); }
 
  private:
   friend class simulated_port;
@@ -146,7 +146,7 @@ class simulated_network {
   std::vector<std::unique_ptr<simulated_port>> ports_;
   std::span<task> tasks_;
   std::map<ends, wire> wires_;
-  std::vector<delivery> on_their_way_;
+  std::vector<delivery> deliveries_;
   std::function<void(const simulated_move&)> trace_;
   std::function<void()> seen_;
   std::function<void()> called_;
@@ -199,7 +199,7 @@ class simulated_port final : public port {
   port_limits limits_;
   int rank_;
   std::optional<int> node_;
-  std::uint32_t under_way_ = 0;  // transfers without an event yet
+  std::uint32_t in_progress_ = 0;  // transfers without an event yet
   std::uint32_t sends_ = 0;
   std::deque<event> events_;  // of transfers
   std::deque<std::pair<int, simulated_network::posted>> inbox_;

@@ -16,7 +16,7 @@ void simulated_port::post(int to, std::span<const word> words) {
   simulated_network::require(words.size() <= limits_.words, "a message is too long");
   if (network_.posted_) network_.posted_(rank_, to, words.size());
   network_.between(rank_, to).messages.push_back({{words.begin(), words.end()}});
-  network_.on_their_way_.push_back({simulated_network::delivery::what::message, {rank_, to}});
+  network_.deliveries_.push_back({simulated_network::delivery::what::message, {rank_, to}});
   if (to != rank_) ++counts_.messages;
   ++network_.actions_;
 }
@@ -30,7 +30,7 @@ void simulated_port::receive(int from, std::span<const unit_run> into, std::uint
   if (network_.called_) network_.called_();
   simulated_network::require(into.size() == 1 || into.size() <= limits_.scattered,
                              "a transfer is received into too many runs");
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
+  simulated_network::require(++in_progress_ <= limits_.transfers, "too many transfers are in progress");
   network_.between(from, rank_).receives.push_back({{into.begin(), into.end()}, id});
   network_.match({from, rank_});
   ++network_.actions_;
@@ -46,7 +46,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
     ++counts_.messages;
     counts_.units_sent += static_cast<std::uint64_t>(units_of(from));
   }
-  const bool packed = limits_.chunk > 0 && (from.size() != 1 || under_way_ + limits_.reserved >= limits_.transfers);
+  const bool packed = limits_.chunk > 0 && (from.size() != 1 || in_progress_ + limits_.reserved >= limits_.transfers);
   const bool early = network_.order_ == simulated_order::random && network_.random_() % 2 == 0;
   if (packed || early) {
     out.left = true;
@@ -57,7 +57,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
     simulated_network::require(units_of(from) <= limits_.chunk, "more is packed than a buffer holds");
     return true;
   }
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
+  simulated_network::require(++in_progress_ <= limits_.transfers, "too many transfers are in progress");
   ++sends_;
   if (early) tell_sent(to, id, from);
   return false;
@@ -103,7 +103,7 @@ count_t simulated_port::swap_some(int peer, const unit_run& room) {
   if (n <= 0) return 0;
   pair.swaps.push_back({pair.begun, n});
   pair.begun += n;
-  network_.on_their_way_.push_back(
+  network_.deliveries_.push_back(
       {simulated_network::delivery::what::swap, {std::min(rank_, peer), std::max(rank_, peer)}});
   ++network_.actions_;
   return n;
@@ -130,9 +130,9 @@ bool simulated_port::fetch(int from, count_t offset, count_t expected, const uni
   if (network_.called_) network_.called_();
   auto& wire = network_.between(from, rank_);
   if (wire.withdrawn || wire.offered.length != expected || network_.at(from).node_ != node_) return false;
-  simulated_network::require(++under_way_ <= limits_.transfers, "too many transfers are in progress");
+  simulated_network::require(++in_progress_ <= limits_.transfers, "too many transfers are in progress");
   wire.fetches.push_back({offset, into, id});
-  network_.on_their_way_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
+  network_.deliveries_.push_back({simulated_network::delivery::what::fetch, {from, rank_}});
   ++network_.actions_;
   return true;
 }
@@ -175,7 +175,7 @@ bool simulated_port::look(const filter& f) {
     next_ = events_.front();
     events_.pop_front();
     at_hand_ = static_cast<std::uint32_t>(events_.size());
-    if (next_.what != event::kind::fetched && next_.what != event::kind::taken) --under_way_;
+    if (next_.what != event::kind::fetched && next_.what != event::kind::taken) --in_progress_;
     if (next_.what == event::kind::sent) --sends_;
     return true;
   }
@@ -198,7 +198,7 @@ bool simulated_port::begin(const collective& c) {
 }
 
 bool simulated_port::can_be_quiet() const noexcept {
-  return suspended() && !gives_way() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.patience >= 0 &&
+  return suspended() && !gives_way() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.idle_threshold >= 0 &&
          filter_.messages && filter_.transfers;
 }
 

@@ -186,7 +186,7 @@ std::optional<simulated_moves> simulate_redistribution(const redistribution_algo
   }
   simulated_moves moves;
   recorder seen(ranks, all.block_bytes / static_cast<count_t>(choice->parts), moves);
-  network.watch([&] { seen.next_round(); });
+  network.deadline([&] { seen.next_round(); });
   network.trace([&](const simulated_move& m) { seen.arrive(m); });
   network.watch_messages([&](int from, int to, std::size_t words) { seen.post(from, to, words); },
                          [&](std::size_t words) { seen.collect(words); });

@@ -48,8 +48,8 @@ struct channel {  // from one rank to another: waiting sends or waiting receives
 
 class simulation {
  public:
-  simulation(std::span<const simulated_rank> ranks, delivery how, const combiner& op, const watcher& watch)
-      : ranks_(ranks), how_(how), op_(op), watch_(watch) {
+  simulation(std::span<const simulated_rank> ranks, delivery how, const combiner& op, const watcher& deadline)
+      : ranks_(ranks), how_(how), op_(op), deadline_(deadline) {
     states_.reserve(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       states_.emplace_back(*ranks[i].plan);
@@ -245,9 +245,9 @@ class simulation {
       complete(from.rank, from.index, step);
     }
     complete(to.rank, to.index, step);
-    if (watch_) {
-      watch_(from.rank, from.index, from.data);
-      watch_(to.rank, to.index, from.data);
+    if (deadline_) {
+      deadline_(from.rank, from.index, from.data);
+      deadline_(to.rank, to.index, from.data);
     }
     if (t.messages[to.index].how == packing::packed) {
       std::swap(from.data, to.data);
@@ -327,7 +327,7 @@ class simulation {
   std::span<const simulated_rank> ranks_;
   delivery how_;
   const combiner& op_;
-  const watcher& watch_;
+  const watcher& deadline_;
   std::vector<state> states_;
   std::unordered_map<int, node_memory> nodes_;
   std::unordered_map<std::size_t, channel> channels_;
@@ -339,8 +339,8 @@ class simulation {
 }  // namespace
 
 simulated_result run_simulated(std::span<const simulated_rank> ranks, delivery how, const combiner& op,
-                               const watcher& watch) {
-  return simulation(ranks, how, op, watch).run();
+                               const watcher& deadline) {
+  return simulation(ranks, how, op, deadline).run();
 }
 
 }  // namespace taquin::detail

@@ -47,6 +47,6 @@ using watcher = std::function<void(int rank, std::uint32_t index, std::span<cons
 
 /// Runs all ranks to their end. Throws simulated_error.
 simulated_result run_simulated(std::span<const simulated_rank> ranks, delivery how, const combiner& op = {},
-                               const watcher& watch = {});
+                               const watcher& deadline = {});
 
 }  // namespace taquin::detail

@@ -1,4 +1,4 @@
-// Hand-written sparse exchanges of programs on the MPI library, as harness/sparse_ways.cpp has them.
+// Hand-written sparse exchanges of programs on the MPI library, as harness/sparse_methods.cpp has them.
 #include "simulation/sparse_drawing.hpp"
 
 namespace taquin::detail {

@@ -4,14 +4,14 @@
 
 #include "algorithms/sparse/grants.hpp"
 #include "call/agree.hpp"
-#include "exchange/facts.hpp"
+#include "exchange/properties.hpp"
 #include "node/internode.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-constexpr auto record_bytes = static_cast<count_t>(fact_record::head);
+constexpr auto record_bytes = static_cast<count_t>(property_record::head);
 
 }  // namespace
 
@@ -56,12 +56,12 @@ void sparse_drawing::reduce_counts() {
   }
 }
 
-void sparse_drawing::step_among_nodes(const std::function<in_step(int, const sparse_block&)>& carried) {
+void sparse_drawing::step_among_nodes(const std::function<in_step(int, const sparse_block&)>& piggybacked) {
   const int nodes = x_.nodes();
   std::vector<count_t> bytes(as_size(nodes) * as_size(nodes));
   std::vector<block_list> blocks(bytes.size());
   each_block([&](int from, const sparse_block& b) {
-    const auto [n, data] = carried(from, b);
+    const auto [n, data] = piggybacked(from, b);
     if (n == 0) return;
     copy(from, n, place::send, place::shared);
     const std::size_t pair = as_size(x_.node_of(from)) * as_size(nodes) + as_size(x_.node_of(b.to));
@@ -80,7 +80,7 @@ void sparse_drawing::step_among_nodes(const std::function<in_step(int, const spa
   meet();
   for (int rank = 0; rank < p_; ++rank) copy(rank, p_ * record_bytes, place::shared, place::recv);
   each_block([&](int from, const sparse_block& b) {
-    if (const count_t n = carried(from, b).bytes; n > 0) copy(b.to, n, place::shared, place::recv);
+    if (const count_t n = piggybacked(from, b).bytes; n > 0) copy(b.to, n, place::shared, place::recv);
   });
   next();
 }
@@ -100,11 +100,11 @@ void sparse_drawing::agree() {
   stage(sparse_moves::find);
 }
 
-void sparse_drawing::asked_for(count_t carried) {
+void sparse_drawing::asked_for(count_t piggybacked) {
   stage(sparse_moves::move);
   const auto each_left = [&](auto f) {
     each_block([&](int from, const sparse_block& b) {
-      if (b.bytes > carried) f(from, b);
+      if (b.bytes > piggybacked) f(from, b);
     });
   };
   each_left([&](int from, const sparse_block& b) { send(b.to, from, sparse_grants::request_bytes); });

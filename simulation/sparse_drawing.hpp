@@ -60,13 +60,13 @@ class sparse_drawing {
   /// Counts of 4 bytes, one for each rank, are added up; each rank gets its own.
   void reduce_counts();
   /// A step among nodes: one message for each pair of nodes and direction. `carried(rank, block)` beside records.
-  void step_among_nodes(const std::function<in_step(int, const sparse_block&)>& carried);
+  void step_among_nodes(const std::function<in_step(int, const sparse_block&)>& piggybacked);
   /// The agreement of a call that does not take the fast path.
   void agree();
   /// Notices of all blocks through other ranks, digits of this radix (router.hpp).
   void route(int radix);
   /// Data of more than `carried` bytes are requested.
-  void asked_for(count_t carried);
+  void asked_for(count_t piggybacked);
   /// A rank's data for itself.
   void own();
 
@@ -86,6 +86,6 @@ class sparse_drawing {
 bool step_suits(const sparse_pattern& x) noexcept;
 
 /// Data that are sent with their notices, of messages of the greatest length: bytes of a block at most.
-inline constexpr count_t most_with_notice = sparse_algorithm::most_message / 4;
+inline constexpr count_t most_with_header = sparse_algorithm::most_message / 4;
 
 }  // namespace taquin::detail

@@ -18,8 +18,8 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr count_t line_bytes = sizeof(node_line);
-constexpr count_t most_in_line = node_line::capacity;
+constexpr count_t line_bytes = sizeof(mailbox);
+constexpr count_t most_in_line = mailbox::capacity;
 
 using block_list = whole_moves::block_list;
 using refusal = std::optional<std::string>;
@@ -30,7 +30,7 @@ refusal moves(sparse_drawing& d) = delete;
 
 // Lines for all, and small data in the room; then each rank reads its part.
 template <>
-refusal moves<node_step_way>(sparse_drawing& d) {
+refusal moves<node_step_algorithm>(sparse_drawing& d) {
   if (d.pattern().nodes() != 1) return "it needs all ranks on one node";
   d.moves().all.through_memory = true;
   for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * line_bytes, place::send, place::shared);
@@ -48,25 +48,25 @@ refusal moves<node_step_way>(sparse_drawing& d) {
 
 // Small blocks are in the step; the others follow, by requests if they are many.
 template <>
-refusal moves<between_nodes_way>(sparse_drawing& d) {
+refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
   const sparse_pattern& x = d.pattern();
   if (x.nodes() == 1 || x.per_node == 1) return "it needs several nodes, with several ranks on one of them";
   if (!step_suits(x)) return "it serves fewer ranks and nodes";
-  constexpr auto of_count = static_cast<count_t>(carried_notices::of_count);
-  constexpr auto of_notice = static_cast<count_t>(carried_notices::of_notice);
+  constexpr auto of_count = static_cast<count_t>(piggybacked_headers::of_count);
+  constexpr auto header_bytes = static_cast<count_t>(piggybacked_headers::header_bytes);
   const auto room = static_cast<count_t>(internode::most_bytes_of(x.ranks(), 2));
-  if (room < of_notice) return "it has no room for notices of so many ranks";
+  if (room < header_bytes) return "it has no room for notices of so many ranks";
   const count_t most = room - of_count;
   d.own();
   d.step_among_nodes([&](int, const sparse_block& b) {
     return b.bytes <= most ? sparse_drawing::in_step{of_count + b.bytes, true}
-                           : sparse_drawing::in_step{of_notice, false};
+                           : sparse_drawing::in_step{header_bytes, false};
   });
   bool few = as_size(x.ranks()) <= x.in_flight;
   for (const auto& mine : x.blocks) {
     count_t left = 0;
     for (const sparse_block& b : mine) left += b.bytes > most ? b.bytes : 0;
-    few = few && as_size(left) <= carried_notices::most_unasked;
+    few = few && as_size(left) <= piggybacked_headers::most_unasked;
   }
   if (!few) {
     d.asked_for(most);
@@ -84,7 +84,7 @@ refusal moves<between_nodes_way>(sparse_drawing& d) {
 void end_of_stages(sparse_drawing& d) {
   d.stage(sparse_moves::agree_again);
   d.disseminate(call::findings_bytes, 2);
-  d.asked_for(most_with_notice);
+  d.asked_for(most_with_header);
 }
 
 template <>

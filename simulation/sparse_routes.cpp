@@ -20,11 +20,11 @@ struct routing_rank {
   std::vector<count_t> counts;
   std::vector<std::byte> data;
   sparse_data mine;
-  std::optional<own_notices> own;
-  std::optional<notice_router> router;
+  std::optional<own_headers> own;
+  std::optional<header_router> router;
 };
 
-struct on_its_way {
+struct in_flight_message {
   int from = 0;
   std::size_t channel = 0;
   int to = 0;
@@ -35,9 +35,9 @@ struct on_its_way {
 
 sparse_drawing::block_list blocks_in(std::span<const std::byte> message) {
   sparse_drawing::block_list all;
-  message = message.subspan(notice_router::head);
+  message = message.subspan(header_router::head);
   while (!message.empty()) {
-    const notice_head h = notice_head::of(message);
+    const header_fields h = header_fields::of(message);
     if (h.has_data()) all.emplace_back(h.from, h.to);
     message = message.subspan(h.bytes(1));
   }
@@ -53,7 +53,7 @@ void prepare(routing_rank& r, const sparse_pattern& x, int rank, int radix) {
   r.data.resize(as_size(r.mine.to_send));
   r.mine.at = r.data.data();
   r.mine.element = element::bytes(1);
-  r.own.emplace(rank, r.to, count_view(r.counts.data()), r.mine, as_size(most_with_notice));
+  r.own.emplace(rank, r.to, count_view(r.counts.data()), r.mine, as_size(most_with_header));
   r.router.emplace(rank, x.ranks(), radix, sparse_algorithm::most_message, *r.own, 1, std::pmr::new_delete_resource());
 }
 
@@ -61,31 +61,31 @@ void prepare(routing_rank& r, const sparse_pattern& x, int rank, int radix) {
 void route(sparse_drawing& d, int radix) {
   std::deque<routing_rank> ranks(as_size(d.ranks()));
   for (int rank = 0; rank < d.ranks(); ++rank) prepare(ranks[as_size(rank)], d.pattern(), rank, radix);
-  std::deque<on_its_way> under_way;
+  std::deque<in_flight_message> in_progress;
   const auto over = [](const routing_rank& r) { return r.router->over(); };
   for (;;) {
     bool news = false;
     for (int rank = 0; rank < d.ranks(); ++rank) {
-      notice_router& mine = *ranks[as_size(rank)].router;
+      header_router& mine = *ranks[as_size(rank)].router;
       mine.advance([](std::span<const std::byte>) {});
       for (std::size_t c = 0; c < mine.outgoing(); ++c) {
         if (!mine.ready(c)) continue;
         const auto what = mine.begin(c);
         d.send(rank, mine.receiver(c), static_cast<count_t>(what.size()), blocks_in(what));
-        under_way.push_back(
+        in_progress.push_back(
             {rank, c, mine.receiver(c), mine.class_of(c), mine.followed(c), {what.begin(), what.end()}});
         if (!mine.followed(c)) mine.sent(c);
         news = true;
       }
     }
     d.next();
-    for (std::size_t left = under_way.size(); left > 0; --left) {
-      on_its_way m = std::move(under_way.front());
-      under_way.pop_front();
-      notice_router& theirs = *ranks[as_size(m.to)].router;
+    for (std::size_t left = in_progress.size(); left > 0; --left) {
+      in_flight_message m = std::move(in_progress.front());
+      in_progress.pop_front();
+      header_router& theirs = *ranks[as_size(m.to)].router;
       const auto k = as_size(m.of);
       if (!theirs.wants(k)) {
-        under_way.push_back(std::move(m));
+        in_progress.push_back(std::move(m));
         continue;
       }
       std::ranges::copy(m.bytes, theirs.room(k).begin());

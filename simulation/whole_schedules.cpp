@@ -161,14 +161,14 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
     result[r].resize(all[r].messages.size());
     ranks.push_back({&all[r], sent[r].data(), received[r].data(), x.nodes != nullptr ? x.nodes->nodes().group[r] : -1});
   }
-  const auto run = [&](int origin::*which, const watcher& watch) {
+  const auto run = [&](int origin::*which, const watcher& deadline) {
     for (int rank = 0; rank < x.ranks(); ++rank) {
       auto to = sent[at(rank)].begin();
       for (int peer = 0; peer < x.ranks(); ++peer)
         for (const origin& o : x.origins(rank, peer, 0, x.bytes(rank, peer)))
           to = std::fill_n(to, o.bytes, static_cast<std::byte>(o.*which + 1));
     }
-    run_simulated(ranks, delivery::eager, {}, watch);
+    run_simulated(ranks, delivery::eager, {}, deadline);
   };
   run(&origin::from, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
     if (all[at(rank)].messages[index].way == direction::send) senders[at(rank)][index].assign(data.begin(), data.end());
@@ -190,7 +190,7 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
 
 std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& all, const moves_target& to) {
   const pace when(all);
-  auto carried = x.traced ? trace(x, all) : std::vector<std::vector<whole_moves::block_list>>{};
+  auto piggybacked = x.traced ? trace(x, all) : std::vector<std::vector<whole_moves::block_list>>{};
   std::size_t end = to.first;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const schedule& s = all[r];
@@ -204,7 +204,7 @@ std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& 
         if (const message& each = s.messages[m]; each.way == direction::send)
           to.all.send(to.first + when.of(r, m),
                       {rank, to.members[at(each.peer)], s.bytes(each),
-                       carried.empty() ? whole_moves::block_list{} : std::move(carried[r][m])});
+                       piggybacked.empty() ? whole_moves::block_list{} : std::move(piggybacked[r][m])});
       for (; c < s.rounds[i].copies_end; ++c)
         to.all.copy(to.first + when.begins(r, i),
                     {rank, s.bytes(s.copies[c].from), s.copies[c].from.where, s.copies[c].to.where});

@@ -15,7 +15,7 @@
 #include "harness/session.hpp"
 #include "mpi/check.hpp"
 #include "plan/propose.hpp"
-#include "select/contest.hpp"
+#include "select/algorithm_trial.hpp"
 #include "workloads/workload.hpp"
 
 namespace taquin::harness {
@@ -64,7 +64,7 @@ int work(const std::vector<std::string>& words, int rank, int ranks) {
   const double first = timed();
   double seconds = first;
   const int more = !blocking || algorithm == "native" ? 0
-                   : algorithm == detail::automatic   ? 2 * detail::contest::calls_each + 1
+                   : algorithm == detail::automatic   ? 2 * detail::algorithm_trial::calls_each + 1
                                                       : 1;
   for (int i = 0; i < more; ++i) seconds = timed();
   count_t wrong = p.wrong_bytes(memory);

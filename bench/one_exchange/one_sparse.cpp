@@ -2,7 +2,7 @@
 // has to be repeated, and beginning costs the simulator more than most exchanges. Of three calls of a way the first
 // makes what later ones use; the last is timed. A JSON object in a line for each, as soon as it is known.
 //   one_sparse WAYS WORKLOAD SIZES [CALLS]: a way is of src/algorithms/sparse/sparse.def, auto, hand-written as in
-//   harness/sparse_ways.cpp, or counts_by_taquin: an alltoall of counts and an alltoallv, both by taquin
+//   harness/sparse_methods.cpp, or counts_by_taquin: an alltoall of counts and an alltoallv, both by taquin
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "harness/names.hpp"
 #include "harness/pattern.hpp"
 #include "harness/session.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "mpi/check.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/sparse.hpp"
@@ -120,8 +120,8 @@ struct run {
     statistics s;
     const options o{.algorithm = way, .stats = &s};
     sparse_came came;
-    std::unique_ptr<sparse_by_hand> by_hand;
-    if (const auto* const known = find_sparse_way(way)) by_hand = known->make(MPI_COMM_WORLD);
+    std::unique_ptr<hand_written_sparse> by_hand;
+    if (const auto* const known = find_sparse_method(way)) by_hand = known->make(MPI_COMM_WORLD);
     if (way == "counts_by_taquin") by_hand = std::make_unique<counts_exchanged_by<of_taquin>>(of_taquin{}, ranks);
     const auto exchange = [&] {
       if (by_hand) return by_hand->run(sent, came);

@@ -132,14 +132,14 @@ class strided_subject final : public subject {
   void fill(std::size_t, bool) override {
     for (std::size_t to = 0; to < scounts_.size(); ++to)
       for (int i = 0; i < scounts_[to]; ++i) at(send_, sdispls_[to], i) = word(rank_, static_cast<int>(to), i);
-    std::ranges::fill(recv_, hole);
+    std::ranges::fill(recv_, free_region);
   }
   count_t wrong(std::size_t, bool) override {
     count_t wrong = 0;
     for (std::size_t from = 0; from < rcounts_.size(); ++from)
       for (int i = 0; i < rcounts_[from]; ++i) {
         if (at(recv_, rdispls_[from], i) != word(static_cast<int>(from), rank_, i)) wrong += 8;
-        if ((&at(recv_, rdispls_[from], i))[1] != hole) wrong += 8;
+        if ((&at(recv_, rdispls_[from], i))[1] != free_region) wrong += 8;
       }
     return wrong;
   }
@@ -147,7 +147,7 @@ class strided_subject final : public subject {
 
  private:
   static constexpr int stride = 16;
-  static constexpr std::int64_t hole = -1;
+  static constexpr std::int64_t free_region = -1;
   static std::int64_t word(int from, int to, int i) {
     return (std::int64_t{from} << 48) + (std::int64_t{to} << 32) + i;
   }

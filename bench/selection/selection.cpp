@@ -67,10 +67,10 @@ std::vector<contender> line_up(const cell& c, const test_case& test) {
 // Of plans, because predictions are of the exchange alone.
 nlohmann::json prediction_errors(const cell& c, int ranks, const std::vector<contender>& all) {
   auto shape = offline_shape(parse_workload(c.workload), {ranks, c.bytes * ranks, 1}, exchange::form::alltoallv, c.how);
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   const auto& nodes = detail::nodes_of(comm, {})->topology.nodes();
   shape.nodes = nodes.groups(), shape.largest_node = nodes.largest(), shape.smallest_node = nodes.smallest();
-  detail::profile known = detail::chooser::of(comm).known();
+  detail::profile known = detail::chooser::get_or_create(comm).known();
   known.points.clear();
   nlohmann::json errors = nlohmann::json::object();
   if (!c.persistent || c.memory != unlimited) return errors;

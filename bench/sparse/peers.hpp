@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 
 namespace taquin::bench {
 

@@ -18,7 +18,7 @@ namespace taquin::interpose {
 /// Collective; not more than 64 times on a communicator.
 inline std::shared_ptr<neighbourhood> make_neighbourhood(MPI_Comm comm, std::vector<int> sources,
                                                          std::vector<int> destinations, std::vector<int> here) {
-  mpi::communicator& messages = mpi::communicator::of(comm);
+  mpi::communicator& messages = mpi::communicator::get_or_create(comm);
   std::vector<int> places(detail::as_size(messages.size()));
   std::iota(places.begin(), places.end(), 0);
   neighbourhood_making making({.rank = messages.rank(),

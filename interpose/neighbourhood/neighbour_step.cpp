@@ -9,13 +9,13 @@
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
+#include "mpi/abort_call.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
-#include "mpi/leave.hpp"
 #include "mpi/probed.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 
 namespace taquin::interpose {
 
@@ -45,8 +45,8 @@ neighbour_step::~neighbour_step() {
 
 std::unique_ptr<neighbour_step> neighbour_step::make(MPI_Comm comm, std::span<const int> sources,
                                                      std::span<const int> destinations) {
-  mpi::communicator& state = mpi::communicator::of(comm);
-  detail::internode* const step = detail::internode::of(state);
+  mpi::communicator& state = mpi::communicator::get_or_create(comm);
+  detail::internode* const step = detail::internode::get_or_create(state);
   if (step == nullptr || !detail::internode::joins_nodes(state)) return nullptr;
   std::unique_ptr<neighbour_step> made;
   try {
@@ -67,15 +67,15 @@ std::unique_ptr<neighbour_step> neighbour_step::make(MPI_Comm comm, std::span<co
 
 void neighbour_step::exchange(const blocks& send, const blocks& recv) {
   static constexpr std::string_view name = "neighbour_step";
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::alltoallv);
+  static constexpr std::uint64_t call_word = mpi::progress_record::of(mpi::call_kind::alltoallv);
   mpi::communicator& comm = *comm_;
   const std::uint64_t number = mpi::count_call(comm.calls());
-  mpi::or_leave(comm, [&] {
-    const mpi::in_call here(&comm.calls(), facts);
+  mpi::or_abort(comm, [&] {
+    const mpi::in_call here(&comm.calls(), call_word);
     const mpi::present present(&comm);
-    std::optional<detail::call_watch> clock;
-    if (const detail::patience p = detail::patience::of({}); p.seconds > 0) [[unlikely]]
-      clock.emplace(detail::known_comm::of(comm), facts, number, name, p);
+    std::optional<detail::call_deadline> clock;
+    if (const detail::call_timeout p = detail::call_timeout::of({}); p.seconds > 0) [[unlikely]]
+      clock.emplace(detail::known_comm::of(comm), call_word, number, name, p);
     run(send, recv);
   });
   if (const auto t = std::exchange(truncation_, std::nullopt)) mpi::refuse_truncation(*t, comm.rank());

@@ -10,10 +10,10 @@
 #include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
+#include "mpi/abort_call.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/check.hpp"
-#include "mpi/leave.hpp"
 #include "mpi/request_set.hpp"
 
 namespace taquin::interpose {
@@ -141,14 +141,14 @@ neighbour_exchange::~neighbour_exchange() {
 template <class Work>
 auto neighbour_exchange::in_call(Work work) {
   static constexpr std::string_view name = "neighbour_slots";
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::alltoallv);
+  static constexpr std::uint64_t call_word = mpi::progress_record::of(mpi::call_kind::alltoallv);
   mpi::communicator& comm = *n_->comm_;
-  return mpi::or_leave(comm, [&] {
-    const mpi::in_call here(&comm.calls(), facts);
+  return mpi::or_abort(comm, [&] {
+    const mpi::in_call here(&comm.calls(), call_word);
     const mpi::present present(&comm);
-    std::optional<detail::call_watch> clock;
+    std::optional<detail::call_deadline> clock;
     if (n_->timeout_.seconds > 0) [[unlikely]]
-      clock.emplace(detail::known_comm::of(comm), facts, number_, name, n_->timeout_);
+      clock.emplace(detail::known_comm::of(comm), call_word, number_, name, n_->timeout_);
     return work();
   });
 }
@@ -326,7 +326,7 @@ void neighbour_exchange::wait() {
   end();
 }
 
-void neighbour_exchange::describe(mpi::wait_note& note) const {
+void neighbour_exchange::describe(mpi::wait_record& note) const {
   note.what = "of its neighbours";
   for (const std::size_t source : waits_for_) note.miss(n_->in_[source].at);
 }

@@ -32,10 +32,10 @@
 
 #include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/progress.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 #include "node/mapping.hpp"
 #include "taquin/exchange.hpp"
 
@@ -151,7 +151,7 @@ class neighbourhood {
   bool whole_ = false;
   mpi::communicator::lease comm_;
   int tag_ = 0;
-  detail::patience timeout_ = detail::patience::of({});
+  detail::call_timeout timeout_ = detail::call_timeout::of({});
   std::size_t most_in_slot_ = 0;
   std::vector<edge> in_, out_;
   std::vector<arrivals> arrived_;  // by source
@@ -193,7 +193,7 @@ class neighbour_exchange final : private mpi::awaited {
   [[nodiscard]] bool slots_have_come();
   [[nodiscard]] bool messages_complete(bool block);
   void end();
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
 
   std::shared_ptr<neighbourhood> n_;
   blocks send_{}, recv_{};

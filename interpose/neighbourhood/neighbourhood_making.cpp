@@ -30,19 +30,19 @@ void neighbourhood_making::begin(MPI_Comm comm, mpi::communicator::lease message
   }
   mine_.here = static_cast<std::int32_t>(std::ranges::count_if(
       member_.edges.destinations, [this](int peer) { return std::ranges::binary_search(member_.here, peer); }));
-  TAQUIN_MPI(
-      PMPI_Iallgather(&mine_, sizeof mine_, MPI_BYTE, all_.data(), sizeof mine_, MPI_BYTE, comm, under_way_.request()));
+  TAQUIN_MPI(PMPI_Iallgather(&mine_, sizeof mine_, MPI_BYTE, all_.data(), sizeof mine_, MPI_BYTE, comm,
+                             in_progress_.request()));
   stage_ = stage::publishing;
 }
 
 const std::shared_ptr<neighbourhood>& neighbourhood_making::join() {
-  if (stage_ == stage::publishing && under_way_.test()) attach();
+  if (stage_ == stage::publishing && in_progress_.test()) attach();
   return joined_;
 }
 
 std::shared_ptr<neighbourhood> neighbourhood_making::finish(MPI_Comm comm, std::uint64_t number) {
   if (stage_ == stage::publishing) {
-    under_way_.wait(comm, number, name);
+    in_progress_.wait(comm, number, name);
     attach();
   }
   if (!all(comm, number, joined_ != nullptr) || !all(comm, number, joined_->all_have_come())) return nullptr;
@@ -52,8 +52,8 @@ std::shared_ptr<neighbourhood> neighbourhood_making::finish(MPI_Comm comm, std::
 
 bool neighbourhood_making::all(MPI_Comm comm, std::uint64_t number, bool good) {
   good_ = good ? 1 : 0;
-  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, under_way_.request()));
-  under_way_.wait(comm, number, name);
+  TAQUIN_MPI(PMPI_Iallreduce(&good_, &all_good_, 1, MPI_INT32_T, MPI_MIN, comm, in_progress_.request()));
+  in_progress_.wait(comm, number, name);
   return all_good_ != 0;
 }
 
@@ -100,7 +100,7 @@ void neighbourhood_making::end() noexcept {
 }
 
 void neighbourhood_making::give_up() noexcept {
-  under_way_.give_up();
+  in_progress_.give_up();
   end();
 }
 

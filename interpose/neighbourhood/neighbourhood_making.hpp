@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/neighbourhood/begun_collective.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
+#include "interpose/neighbourhood/pending_collective.hpp"
 #include "mpi/communicator.hpp"
 #include "node/mapping.hpp"
 
@@ -60,7 +60,7 @@ class neighbourhood_making {
   /// Completes pending operations. Nothing is made.
   void give_up() noexcept;
   /// A wait had an error: the MPI library still reads and writes this object, which must stay.
-  [[nodiscard]] bool must_stay() const noexcept { return under_way_.must_stay(); }
+  [[nodiscard]] bool must_stay() const noexcept { return in_progress_.must_stay(); }
 
  private:
   enum class stage : std::uint8_t { first, publishing, joined, over };
@@ -83,7 +83,7 @@ class neighbourhood_making {
   std::vector<told> all_;
   std::int32_t good_ = 0, all_good_ = 0;
   detail::mapping memory_;
-  begun_collective under_way_;
+  pending_collective in_progress_;
   std::shared_ptr<neighbourhood> joined_;
 };
 

@@ -34,7 +34,7 @@ void trace::start(std::size_t most) {
   TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, communicator_is_gone, &keyval_, nullptr));
   events_ = std::make_unique_for_overwrite<traced_event[]>(most);  // NOLINT(modernize-avoid-c-arrays)
   most_ = most;
-  detail::heard_by = this;
+  detail::activity_observer = this;
 }
 
 void trace::enter(const call_event& e) noexcept { current = {true, e.comm->index, e.number}; }
@@ -101,7 +101,7 @@ void trace::completes(std::uint32_t told) noexcept {
 
 void trace::hand_over(recorder_state& s, rank_log& log) {
   if (!on()) return;
-  detail::heard_by = nullptr;
+  detail::activity_observer = nullptr;
   TAQUIN_MPI(PMPI_Comm_free_keyval(&keyval_));
   const std::size_t wanted = wanted_.load();
   const std::size_t kept = std::min(wanted, most_);

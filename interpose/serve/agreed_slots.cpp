@@ -110,7 +110,7 @@ void agreed_slots::end_all() noexcept {
     if (one != nullptr && one->must_stay()) static_cast<void>(one.release());
   }
   // Slots of communicators that the program does not free keep it.
-  if (c.messages != nullptr && !c.messages->record->lost) c.messages->stop_hearing();
+  if (c.messages != nullptr && !c.messages->record->lost) c.messages->complete_failure_receives();
   c.messages.reset();
 }
 

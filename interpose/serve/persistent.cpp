@@ -7,9 +7,9 @@
 #include "base/environment.hpp"
 #include "interpose/serve/arguments.hpp"
 #include "interpose/serve/next.hpp"
+#include "interpose/serve/persistent_service.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
-#include "interpose/serve/two_ways.hpp"
 #include "interpose/settings.hpp"
 #include "taquin/exchange.hpp"
 
@@ -32,13 +32,13 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
   return in_frame(comm, call_form::persistent, native, [&] {
     const settings& s = settings::get();
     const exchange x = make();
-    std::unique_ptr<two_ways> ways;
+    std::unique_ptr<persistent_service> ways;
     outcome left;
     if (!s.route)
       left.reason = reasons::only_recorded;
     else if (s.persistent == persistent_by::library)
       left.reason = reasons::by_settings;
-    else if (make_through(x, site, &left, [&] { ways = two_ways::make(x, s.memory, is_measured(s)); }) &&
+    else if (make_through(x, site, &left, [&] { ways = persistent_service::make(x, s.memory, is_measured(s)); }) &&
              ways == nullptr)
       left.reason = reasons::chosen;
     const int code = native();

@@ -178,12 +178,12 @@ bool agree_to_serve() noexcept {
     const settings& s = settings::get();
     const world w = ask_world();
     if (w.ranks == 1) return !s.disabled;
-    const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.patience);
+    const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.init_timeout);
     const int missing = w.rank == 0 ? gather_presence(w, end) : report_presence(w, end);
     if (missing >= 0 && w.rank == (missing == 0 ? 1 : 0))
       say("rank " + std::to_string(missing) +
           " is without the preloaded library (LD_PRELOAD), or entered MPI_Init more than " +
-          std::to_string(static_cast<int>(s.patience.count())) +
+          std::to_string(static_cast<int>(s.init_timeout.count())) +
           " s later (TAQUIN_INIT_TIMEOUT); taquin stands aside on all ranks");
     return missing == -1 && all_settings_agree(w) && !s.disabled;
   } catch (const std::exception& e) {

@@ -49,7 +49,7 @@ const std::vector<int>& rules_at(const void* site) {
 void load_site_rules() {
   const auto& e = detail::environment::get();
   if (e.profile.empty() || !e.algorithm.empty() || !settings::get().route) return;
-  rules() = detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known().rules;
+  rules() = detail::chooser::get_or_create(mpi::communicator::get_or_create(MPI_COMM_WORLD)).known().rules;
   for (const detail::rule& r : rules()) has_sites = has_sites || !r.site.empty();
 }
 

@@ -60,20 +60,20 @@ std::size_t start_service::kind_of(const exchange& x) noexcept {
 }
 
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
-  if (!slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(start_contest::shared) * kinds); }))
+  if (!slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds); }))
     return {{}, 0, slots_.reason(), {}};
   // Messages of the MPI library move such blocks either way.
   if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot())
     return {{}, 0, reasons::long_blocks, {}};
   const std::size_t kind = kind_of(x);
-  const auto notes = [&](int rank) -> start_contest::shared& {
-    return reinterpret_cast<start_contest::shared*>(slots_.notes(rank))[kind];
+  const auto notes = [&](int rank) -> start_trial::shared& {
+    return reinterpret_cast<start_trial::shared*>(slots_.notes(rank))[kind];
   };
   turn t{contests_[kind].next(rank_, ranks_, kind < first_kinds, notes), kind};
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
   if (!t.timed)
-    t.lost = {contests_[kind].last_times()[start_contest::library], contests_[kind].last_times()[start_contest::slots]};
+    t.lost = {contests_[kind].last_times()[start_trial::library], contests_[kind].last_times()[start_trial::slots]};
   return t;
 }
 

@@ -12,7 +12,7 @@
 #include "interpose/event.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
-#include "interpose/serve/start_contest.hpp"
+#include "interpose/serve/start_trial.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
@@ -21,7 +21,7 @@ namespace taquin::interpose {
 class start_service {
  public:
   /// The server of a call.
-  struct turn : start_contest::turn {
+  struct turn : start_trial::turn {
     std::size_t kind = 0;
     const char* reason = nullptr;  ///< why not by slots
     trial_times lost{};
@@ -54,7 +54,7 @@ class start_service {
 
   int rank_, ranks_;
   agreed_slots slots_;
-  std::array<start_contest, kinds> contests_{};
+  std::array<start_trial, kinds> contests_{};
 };
 
 }  // namespace taquin::interpose

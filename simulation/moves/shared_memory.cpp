@@ -22,7 +22,7 @@ std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, cons
     for (int k = 1; k < p; ++k) {
       const int peer = (rank + k) % p;
       const count_t bytes = x.bytes(rank, peer);
-      const bool small = bytes <= static_cast<count_t>(node_line::capacity);
+      const bool small = bytes <= static_cast<count_t>(mailbox::capacity);
       if (small || (bytes <= shared_exchange::most_in_room && shared_exchange::take_room(bytes, room, used)))
         written += bytes;
       whole_moves::block_list blocks;

@@ -36,7 +36,7 @@ struct context {
   std::size_t memory = unlimited;    ///< the memory limit of the body, the same on all ranks
 };
 
-/// For an algorithm whose small blocks the step of a blocking call carries (carried_exchange.hpp).
+/// For an algorithm whose small blocks the step of a blocking call carries (piggybacked_exchange.hpp).
 struct carrying {
   /// Predicted time of a call beside its agreement; null for all other algorithms.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
@@ -72,7 +72,7 @@ struct algorithm {
   /// Null if `build` is given: the executor then runs its schedule. An empty result, on all ranks: the ranks cannot
   /// have the shared memory that the algorithm needs.
   operation_ptr (*prepare)(const exchange&, const context&, memory_budget&) = nullptr;
-  carrying carried{};
+  carrying piggybacked{};
 };
 
 #define TAQUIN_ALGORITHM(name) extern const algorithm name;

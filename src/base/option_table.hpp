@@ -18,7 +18,7 @@ namespace taquin::detail {
 
 enum class option_kind : std::uint8_t { text, bytes, number, base, list, flag, choice, seconds };
 /// How the values of ranks must relate.
-enum class option_ranks : std::uint8_t { alike, smallest, given, own };
+enum class option_ranks : std::uint8_t { identical, smallest, given, own };
 
 /// One line of options.def.
 struct option_row {

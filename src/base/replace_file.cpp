@@ -21,7 +21,7 @@ std::string reason(int error) {
   return strerror_r(error, text.data(), text.size());  // GNU's, which returns the text
 }
 
-constexpr int patience = 5000;  // milliseconds that a reader has
+constexpr int timeout_milliseconds = 5000;  // milliseconds that a reader has
 
 // False, with errno, where it fails or the reader of a pipe takes nothing for too long.
 bool write_all(int file, std::string_view text) {
@@ -31,7 +31,7 @@ bool write_all(int file, std::string_view text) {
       text.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
       pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
-      if (poll(&room, 1, patience) == 0) return errno = ETIMEDOUT, false;
+      if (poll(&room, 1, timeout_milliseconds) == 0) return errno = ETIMEDOUT, false;
     } else if (errno != EINTR) {
       return false;
     }
@@ -44,7 +44,7 @@ int open_directly(const std::string& path) {
   constexpr int between = 10;
   for (int waited = 0;; waited += between) {
     const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file >= 0 || errno != ENXIO || waited >= patience) return file;
+    if (file >= 0 || errno != ENXIO || waited >= timeout_milliseconds) return file;
     poll(nullptr, 0, between);
   }
 }

@@ -102,7 +102,7 @@ handle_comm::~handle_comm() {
 
 void handle_comm::keep() noexcept {
   try {
-    if (mpi::communicator* const known = mpi::communicator::known(comm_)) state_ = known->keep();
+    if (mpi::communicator* const known = mpi::communicator::find(comm_)) state_ = known->keep();
     if (state_ != nullptr) TAQUIN_MPI(PMPI_Comm_get_errhandler(comm_, &handler_));
   } catch (const std::exception&) {  // no private communicator: errors are the program's communicator's
     state_.reset();

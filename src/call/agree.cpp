@@ -19,14 +19,14 @@
 #include "mpi/collectives.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/simulated_time.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-using record = fact_record;
+using record = property_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
@@ -38,7 +38,7 @@ class dissemination {
         tag_(tag),
         rounds_(comm.size()),
         memory_(memory),
-        size_(in_place ? sizeof(fact_record) : fact_record::head),
+        size_(in_place ? sizeof(property_record) : property_record::head),
         told_(*new (comm.message<sizeof(record)>()) record) {}
 
   /// Reduces `v` over all ranks.
@@ -85,13 +85,13 @@ void tell_on_node(channel& node, const record& mine) {
     node.begin();
     std::memcpy(node.room(node.rank()), &mine, sizeof mine);
     for (int rank = 0; rank < node.size(); ++rank) {
-      node.to(rank).describe(node_line::kind::record, 0);
+      node.to(rank).describe(mailbox::kind::record, 0);
       node.to(rank).steps = 0;
       node.publish(rank);
     }
     node.wait_lines();
     all = true;
-    for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == node_line::kind::record;
+    for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == mailbox::kind::record;
   }
 }
 
@@ -107,7 +107,7 @@ void combine_on_node(channel& node, record& v) {
 }
 
 // The reduction in a step among nodes, whose messages also carry blocks.
-void combine_between(int tag, const agreement_way& way, record& v) {
+void combine_between(int tag, const agreement_path& way, record& v) {
   static_assert(sizeof(record) <= sizeof(internode::record));
   internode& step = *way.between;
   step.begin(tag);
@@ -162,12 +162,12 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
 [[noreturn]] void report_calls(mpi::communicator& comm, const proposal& mine) {
   agree_on_elements(comm.get(), mine.elements);
   struct call {
-    std::uint64_t facts = 0;
+    std::uint64_t call_word = 0;
     std::uint64_t number = 0;
     std::array<char, 32> algorithm{};
     bool operator==(const call&) const = default;
   };
-  call own{mine.facts, mine.number, {}};
+  call own{mine.call_word, mine.number, {}};
   std::copy_n(mine.algorithm.begin(), std::min(mine.algorithm.size(), own.algorithm.size() - 1), own.algorithm.begin());
   call first = own;
   mpi::broadcast(std::span(&first, 1), 0, comm.get());
@@ -177,7 +177,8 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
   call other = own;
   mpi::broadcast(std::span(&other, 1), rank, comm.get());
   const auto describe = [](const call& c) {
-    return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.facts), c.number, c.algorithm.data());
+    return fmt::format("{} (its call {} here, algorithm '{}')", name_of_call(c.call_word), c.number,
+                       c.algorithm.data());
   };
   throw_on_all_ranks([&] {
     return usage_error(
@@ -214,10 +215,10 @@ int agreement_radix(int ranks) noexcept {
   return radix;
 }
 
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& way,
              std::pmr::memory_resource* memory) {
-  rank_facts ours = static_cast<const rank_facts&>(mine);
-  ours.carried = way.blocks != nullptr;
+  rank_properties ours = static_cast<const rank_properties&>(mine);
+  ours.piggybacked = way.blocks != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
   v.tell(ours);
   if (way.node != nullptr)
@@ -228,10 +229,10 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
     dissemination(comm, tag, mine.in_place, memory).run(v);
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
-  const bool alike = combine::alike::holds(v.numbers.data() + record::choices);
-  if (v.invalid_rank != 0 || !alike) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
+  const bool identical = combine::identical::holds(v.numbers.data() + record::choices);
+  if (v.invalid_rank != 0 || !identical) mpi::allreduce(v.invalid_rank, MPI_MAX, comm.get());
   if (v.invalid_rank != 0) report(comm, v.invalid_rank - 1, mine.invalid);
-  if (!alike) report_calls(comm, mine);
+  if (!identical) report_calls(comm, mine);
   return all;
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "exchange/facts.hpp"
+#include "exchange/properties.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
 #include "mpi/collectives.hpp"
@@ -21,17 +21,17 @@ namespace taquin::detail {
 
 /// The contribution of one rank: an error in its arguments, if any; its figures; and its choices, which must be the
 /// same on all ranks.
-struct proposal : rank_facts {
+struct proposal : rank_properties {
   std::optional<invalid_argument> invalid;
-  std::uint64_t facts = 0;     ///< which call it is, as in `mpi::whereabouts`
-  std::uint64_t number = 0;    ///< its number on the communicator
-  std::string_view algorithm;  ///< as the caller specified it
-  std::string_view elements;   ///< known_elements (call/elements.hpp)
-  bool in_place = false;       ///< the record then has the part that only such exchanges need
+  std::uint64_t call_word = 0;  ///< which call it is, as in `mpi::progress_record`
+  std::uint64_t number = 0;     ///< its number on the communicator
+  std::string_view algorithm;   ///< as the caller specified it
+  std::string_view elements;    ///< known_elements (call/elements.hpp)
+  bool in_place = false;        ///< the record then has the part that only such exchanges need
 };
 
 /// The result of an agreement, known to all ranks.
-struct agreed : rank_facts {
+struct agreed : rank_properties {
   bool uniform = true;
 };
 
@@ -41,12 +41,12 @@ struct agreed : rank_facts {
 /// well.
 int agreement_radix(int ranks) noexcept;
 /// A rank's blocks for the others, which a step among nodes transfers.
-class carried_blocks {
+class piggybacked_blocks {
  public:
-  carried_blocks() = default;
-  carried_blocks(const carried_blocks&) = delete;
-  carried_blocks& operator=(const carried_blocks&) = delete;
-  virtual ~carried_blocks() = default;
+  piggybacked_blocks() = default;
+  piggybacked_blocks(const piggybacked_blocks&) = delete;
+  piggybacked_blocks& operator=(const piggybacked_blocks&) = delete;
+  virtual ~piggybacked_blocks() = default;
   /// Writes them for all ranks, in the step's order.
   virtual void write(internode& step) = 0;
 };
@@ -58,22 +58,22 @@ static_assert(uncounted_bytes <= std::size_t{96} << 10U);
 
 /// How ranks agree. If all are on one node: through its memory. Otherwise in a step between nodes, whose messages also
 /// carry blocks if all ranks have some to carry; or by messages between all ranks.
-struct agreement_way {
+struct agreement_path {
   channel* node = nullptr;
   internode* between = nullptr;
-  carried_blocks* blocks = nullptr;  ///< with `between`
+  piggybacked_blocks* blocks = nullptr;  ///< with `between`
 };
 
 /// The method of agreement on a communicator whose blocking calls have the channel `node`, or null. The first call is
 /// collective.
-inline agreement_way way_of(mpi::communicator& comm, channel* node) {
-  return {.node = node, .between = node == nullptr ? internode::of(comm) : nullptr};
+inline agreement_path path_of(mpi::communicator& comm, channel* node) {
+  return {.node = node, .between = node == nullptr ? internode::get_or_create(comm) : nullptr};
 }
 
 /// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
 /// usage_error on every rank when any rank brings an invalid argument (its text and rank are then broadcast) or when
 /// the choices differ.
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_way& way,
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& way,
              std::pmr::memory_resource* memory);
 
 /// Waits until all ranks of the channel are here. A rank that entered its step with the blocks of an exchange

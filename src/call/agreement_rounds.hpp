@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "call/agree.hpp"
-#include "exchange/facts.hpp"
+#include "exchange/properties.hpp"
 
 namespace taquin::detail {
 
@@ -25,17 +25,17 @@ class agreement_rounds {
   [[nodiscard]] int digits() const noexcept { return std::min(radix_ - 1, (ranks_ - 1) / width_); }
 
   /// A round begins: `v` is this rank's record, and the one that it has sent.
-  void begin(fact_record& v) noexcept {
+  void begin(property_record& v) noexcept {
     digit_ = ranks_ / width_ % radix_;
     if (digit_ != 0) v.unmatched_rest = v.unmatched;
   }
   /// After the message of `digit` was merged into `v`.
-  void add_up(fact_record& v, int digit, const fact_record& theirs) const noexcept {
+  void add_up(property_record& v, int digit, const property_record& theirs) const noexcept {
     if (digit < digit_) v.unmatched_rest += theirs.unmatched;
     if (digit == digit_) v.unmatched_rest += theirs.unmatched_rest;
   }
   /// After the last round.
-  void end(fact_record& v) const noexcept {
+  void end(property_record& v) const noexcept {
     if (width_ > ranks_) v.unmatched = v.unmatched_rest;
   }
 

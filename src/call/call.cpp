@@ -22,34 +22,34 @@ void check_communicator(MPI_Comm user, const char* what) {
 }
 
 call::presence::presence(const call& c)
-    : here_(c.comm_ != nullptr ? &c.comm_->calls() : nullptr, c.comm_ != nullptr ? c.facts_ : 0),
+    : here_(c.comm_ != nullptr ? &c.comm_->calls() : nullptr, c.comm_ != nullptr ? c.call_word_ : 0),
       present_(c.comm_.get()) {
   if (c.timeout_.seconds > 0 && c.comm_ != nullptr) [[unlikely]]
-    clock_.emplace(known_comm::of(*c.comm_), c.facts_, c.number_, c.algorithm, c.timeout_);
+    clock_.emplace(known_comm::of(*c.comm_), c.call_word_, c.number_, c.algorithm, c.timeout_);
 }
 
 void call::meet(MPI_Comm user, bool counted) {
   user_ = user;
-  mpi::or_leave([this](const std::exception& why) { leave(why); },
+  mpi::or_abort([this](const std::exception& why) { leave(why); },
                 [&] {
-                  mpi::communicator* state = mpi::communicator::known(user);
+                  mpi::communicator* state = mpi::communicator::find(user);
                   const bool first = state == nullptr;
                   if (first && mpi::is_inter(user)) return;
-                  std::optional<call_watch> clock;
+                  std::optional<call_deadline> clock;
                   if (first && timeout_.seconds > 0) [[unlikely]]
-                    clock.emplace(known_comm{user}, facts_, 1, algorithm, timeout_);
+                    clock.emplace(known_comm{user}, call_word_, 1, algorithm, timeout_);
                   node_ = blocking_channel(user);
                   if (node_ != nullptr) mpi::check_may_call(*node_->calls());  // the pending one may be in its memory
                   if (first && node_ != nullptr) {
-                    if (clock) clock->meet(node_->calls(), places_of(user), node_->calls()->calls + 1);
+                    if (clock) clock->meet(node_->calls(), records_of(user), node_->calls()->calls + 1);
                     // Some ranks may have entered the step with their blocks, also where no private communicator is.
                     meet_on_node(*node_);
                   }
                   if (first) {
                     const mpi::meeting together(node_);
-                    state = &mpi::communicator::of(user);
+                    state = &mpi::communicator::get_or_create(user);
                   }
-                  if (!state->kept.has(rank_places::kept_as)) share_calls(user, *state);
+                  if (!state->kept.has(peer_records::kept_as)) share_calls(user, *state);
                   comm_ = state->keep();
                   // The step has no timeout in the first call on a communicator.
                   if (counted && node_ != nullptr && !(first && timeout_.seconds > 0)) {
@@ -74,8 +74,8 @@ void call::count() {
   if (comm_ != nullptr) number_ = mpi::count_call(comm_->calls());
 }
 
-agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory) {
-  mine.facts = facts_;
+agreed call::agree(proposal mine, int tag, const agreement_path& way, std::pmr::memory_resource* memory) {
+  mine.call_word = call_word_;
   mine.number = number_;
   mine.elements = known_elements::here();
   mine.choices ^= known_elements::fingerprint();
@@ -84,7 +84,7 @@ agreed call::agree(proposal mine, int tag, const agreement_way& way, std::pmr::m
 }
 
 agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
-  return agree(mine, comm_->next_tag() + mpi::communicator::agreement_tag, way_of(*comm_, node_), memory);
+  return agree(mine, comm_->next_tag() + mpi::communicator::agreement_tag, path_of(*comm_, node_), memory);
 }
 
 bool call::agree_again(const findings& mine, std::string_view what) {
@@ -108,7 +108,7 @@ void call::check_idle(std::string_view what) const {
 namespace {
 
 // The reason of a rank that aborts because it destroys an operation that it has started.
-class destroyed_under_way final : public std::exception {
+class destroyed_in_progress final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "it was destroyed before it was complete"; }
 };
@@ -116,14 +116,14 @@ class destroyed_under_way final : public std::exception {
 }  // namespace
 
 void call::forget() noexcept {
-  if (under_way() && !mpi::finalized()) {
+  if (in_progress() && !mpi::finalized()) {
     bool over = false;
     try {
       const presence here(*this);
       over = look();
     } catch (...) {  // it is not over
     }
-    if (!over) leave(destroyed_under_way());
+    if (!over) leave(destroyed_in_progress());
     body_ = nullptr;
   }
   mpi::started::forget();

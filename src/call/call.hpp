@@ -18,11 +18,11 @@
 #include "call/agree.hpp"
 #include "call/operation.hpp"
 #include "exchange/validate.hpp"
+#include "mpi/abort_call.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/leave.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/progress.hpp"
-#include "mpi/watch.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 #include "node/channel.hpp"
 #include "taquin/options.hpp"
 
@@ -34,9 +34,9 @@ void check_communicator(MPI_Comm user, const char* what = nullptr);
 
 class call : private mpi::started {
  public:
-  /// `facts`: as in `mpi::whereabouts`. Local.
-  call(std::uint64_t facts, patience timeout, statistics* stats) noexcept
-      : facts_(facts), timeout_(timeout), stats_(stats) {}
+  /// `call_word`: as in `mpi::progress_record`. Local.
+  call(std::uint64_t call_word, call_timeout timeout, statistics* stats) noexcept
+      : call_word_(call_word), timeout_(timeout), stats_(stats) {}
 
   /// Set up: finds the communicator's state, or makes it together with the other ranks, and counts the call. `counted`:
   /// the channel for blocking calls, if there is one, has counted it. Collective for the first call on the
@@ -48,7 +48,7 @@ class call : private mpi::started {
   /// that not all ranks have makes this rank abort the call, and the others are notified.
   template <class Work>
   auto stage(Work work) {
-    return mpi::or_leave([this](const std::exception& why) { leave(why); },
+    return mpi::or_abort([this](const std::exception& why) { leave(why); },
                          [&] {
                            const presence here(*this);
                            return work();
@@ -56,7 +56,7 @@ class call : private mpi::started {
   }
 
   /// Agree: adds to `mine` the identity of the call. Collective; in a stage.
-  agreed agree(proposal mine, int tag, const agreement_way& way, std::pmr::memory_resource* memory);
+  agreed agree(proposal mine, int tag, const agreement_path& way, std::pmr::memory_resource* memory);
   /// The same by the communicator's own method; the messages carry no data.
   agreed agree(const proposal& mine, std::pmr::memory_resource* memory);
 
@@ -94,7 +94,7 @@ class call : private mpi::started {
   /// Must be called before the started operation is destroyed. If it is not complete this rank aborts the call, because
   /// others may wait for its part.
   void forget() noexcept;
-  [[nodiscard]] bool under_way() const noexcept { return body_ != nullptr; }
+  [[nodiscard]] bool in_progress() const noexcept { return body_ != nullptr; }
   /// A rank has aborted a call on the communicator: nothing can be started again.
   [[nodiscard]] bool lost() const noexcept;
 
@@ -130,7 +130,7 @@ class call : private mpi::started {
   }
   /// Of the call that prepares it, or of its last start, among those on the communicator.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  [[nodiscard]] bool is_plan() const noexcept { return (facts_ & mpi::whereabouts::plan) != 0; }
+  [[nodiscard]] bool is_plan() const noexcept { return (call_word_ & mpi::progress_record::plan) != 0; }
   [[nodiscard]] statistics* stats() const noexcept { return stats_; }
 
   std::string_view algorithm;  ///< once it is chosen
@@ -144,16 +144,16 @@ class call : private mpi::started {
    private:
     mpi::in_call here_;
     mpi::present present_;
-    std::optional<call_watch> clock_;
+    std::optional<call_deadline> clock_;
   };
 
   bool advance() override { return body_->test(); }
   void await() override { body_->wait(); }
   void leave(const std::exception& why) noexcept;
 
-  std::uint64_t facts_;
+  std::uint64_t call_word_;
   std::uint64_t number_ = 0;
-  patience timeout_;
+  call_timeout timeout_;
   statistics* stats_;
   MPI_Comm user_ = MPI_COMM_NULL;
   mpi::communicator::lease comm_;

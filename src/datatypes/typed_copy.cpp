@@ -236,7 +236,7 @@ void typed_copy(const std::byte* from, count_t count, const element& e, std::byt
   // Several threads may copy concurrently, and their messages must not match each other's.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  const MPI_Comm self = mpi::communicator::of(MPI_COMM_SELF).get();
+  const MPI_Comm self = mpi::communicator::get_or_create(MPI_COMM_SELF).get();
   TAQUIN_MPI(PMPI_Sendrecv(from, source.count, source.type, 0, 0, to, target.count, target.type, 0, 0, self,
                            MPI_STATUS_IGNORE));
 }

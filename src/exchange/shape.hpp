@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/facts.hpp"
+#include "exchange/properties.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 #include "topology/topology.hpp"
@@ -62,29 +62,31 @@ struct shape {
   std::array<level_shape, most_levels_inside> inside{};
   /// The longest block that a step between nodes carries, if it has carried all short blocks of this call on all ranks;
   /// otherwise 0.
-  std::size_t carried_block = 0;
+  std::size_t piggybacked_block = 0;
   /// The memory limit of an algorithm on any rank.
   std::size_t memory_limit = unlimited;
 
   /// A step among nodes carries all blocks.
-  [[nodiscard]] bool carries_all() const noexcept { return carried_block > 0 && max_block_bytes <= carried_block; }
+  [[nodiscard]] bool carries_all() const noexcept {
+    return piggybacked_block > 0 && max_block_bytes <= piggybacked_block;
+  }
   /// It carries all, or, if blocks are much shorter on average and have separate buffers, the short ones; the others
   /// follow directly.
   [[nodiscard]] bool carries() const noexcept {
     const std::uint64_t average = std::max(max_rank_bytes, max_received_bytes) / static_cast<std::uint64_t>(ranks);
-    return carries_all() || (carried_block > 0 && !in_place && average <= carried_block / short_on_average);
+    return carries_all() || (piggybacked_block > 0 && !in_place && average <= piggybacked_block / short_on_average);
   }
   static constexpr std::uint64_t short_on_average = 4;  // of the longest block that is carried
 };
 
 /// Sets the figures that ranks have agreed on; `uniform` besides. A fact that a shape does not have is left out.
 template <std::same_as<shape> Shape>
-void describe(const rank_facts& all, Shape& s) {
-#define TAQUIN_FACT(NAME, COMBINE) \
+void describe(const rank_properties& all, Shape& s) {
+#define TAQUIN_PROPERTY(NAME, COMBINE) \
   if constexpr (requires { s.NAME; }) s.NAME = static_cast<decltype(s.NAME)>(all.NAME);
 #define TAQUIN_FLAG(NAME, COMBINE) \
   if constexpr (requires { s.NAME; }) s.NAME = all.NAME;
-#include "exchange/facts.def"
+#include "exchange/properties.def"
   s.one_unit = s.unit_size > 0;
 }
 

@@ -245,15 +245,15 @@ std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
   const auto sent = extent_of(x, x.send, ranks).all;
   const auto [received, in_order] = extent_of(x, x.recv, ranks);
   if (!sent || !received || !meet(*sent, *received)) return std::nullopt;
-  const bool alike = x.kind == exchange::form::alltoall;
-  const auto named = [&](const span_of& s) { return alike ? "" : fmt::format(" (block of rank {})", s.peer); };
+  const bool identical = x.kind == exchange::form::alltoall;
+  const auto named = [&](const span_of& s) { return identical ? "" : fmt::format(" (block of rank {})", s.peer); };
   const auto between = [&](const span_of& s, const span_of& r) {
     return invalid_argument{fmt::format("what is sent{} and what is received{} overlap by {} bytes: use MPI_IN_PLACE, "
                                         "alltoallv_in_place, or another buffer",
                                         named(s), named(r), std::min(s.end, r.end) - std::max(s.begin, r.begin)),
                             MPI_ERR_BUFFER, r.peer};
   };
-  if (alike) return between(*sent, *received);
+  if (identical) return between(*sent, *received);
   int first = 0;  // received block that may overlap the send blocks from here on
   count_t begin = std::numeric_limits<count_t>::min();
   for (int i = 0; i < ranks; ++i) {  // one buffer holds both sides

@@ -214,7 +214,7 @@ class one_array_mover final : public layout_mover, private layout_call {
   [[nodiscard]] owner_runs runs_of(const layout& mine, const layout& theirs, bool leaving, int rank) const {
     std::array<int, most_dimensions> at{};
     layout_access::coordinates(mine, rank, std::span(at).first(axes()));
-    std::array<dealt_axis, most_dimensions> dealt{};
+    std::array<distributed_axis, most_dimensions> dealt{};
     for (std::size_t k = 0; k < axes(); ++k) {
       const auto d = as_size(layout_access::axis(from, k));
       const std::size_t m = leaving ? d : there(d);

@@ -7,21 +7,21 @@
 
 namespace taquin::detail {
 
-owner_runs::segment owner_runs::ahead(const dealt_axis& a, count_t local) noexcept {
+owner_runs::segment owner_runs::ahead(const distributed_axis& a, count_t local) noexcept {
   const count_t index = global_index(*a.mine, a.coordinate, local);
   const owned_block theirs = block_of(*a.theirs, index);
   const count_t mine_end = block_of(*a.mine, index).end;
   return {as_size(theirs.process) * a.stride, std::min(theirs.end, mine_end) - index};
 }
 
-owner_runs::segment owner_runs::behind(const dealt_axis& a, count_t local) noexcept {
+owner_runs::segment owner_runs::behind(const distributed_axis& a, count_t local) noexcept {
   const count_t index = global_index(*a.mine, a.coordinate, local - 1);
   const owned_block theirs = block_of(*a.theirs, index);
   const count_t mine_begin = block_of(*a.mine, index).begin;
   return {as_size(theirs.process) * a.stride, index + 1 - std::max(theirs.begin, mine_begin)};
 }
 
-bool owner_runs::one_owner(const dealt_axis& a) noexcept {
+bool owner_runs::one_owner(const distributed_axis& a) noexcept {
   if (a.theirs->processes == 1) return true;
   const count_t owned = a.mine->owned(a.coordinate);
   const std::size_t first = ahead(a, 0).owner;
@@ -33,8 +33,8 @@ bool owner_runs::one_owner(const dealt_axis& a) noexcept {
   return true;
 }
 
-owner_runs::owner_runs(std::span<const dealt_axis> axes, std::size_t element) : inner_(element) {
-  for (const dealt_axis& a : axes)
+owner_runs::owner_runs(std::span<const distributed_axis> axes, std::size_t element) : inner_(element) {
+  for (const distributed_axis& a : axes)
     if (a.coordinate == outside_grid || a.mine->owned(a.coordinate) == 0) empty_ = true;
   if (empty_) return;
   used_ = axes.size();

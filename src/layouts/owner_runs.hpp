@@ -13,7 +13,7 @@ namespace taquin::detail {
 
 /// One axis: `mine` cuts it for this rank, which is at `coordinate`; `theirs` for the others, whose position in the
 /// grid has `stride` for each coordinate.
-struct dealt_axis {
+struct distributed_axis {
   const dimension* mine = nullptr;
   int coordinate = 0;
   const dimension* theirs = nullptr;
@@ -23,7 +23,7 @@ struct dealt_axis {
 class owner_runs {
  public:
   /// `axes` from the one that changes slowest in memory to the one that changes fastest. Allocates nothing else.
-  owner_runs(std::span<const dealt_axis> axes, std::size_t element);
+  owner_runs(std::span<const distributed_axis> axes, std::size_t element);
 
   /// Calls f(position, bytes) for each run, in the order of memory, or backwards.
   template <class F>
@@ -41,9 +41,9 @@ class owner_runs {
     count_t length;
   };
   // The longest stretch of one owner that begins at a local index, or ends before it.
-  [[nodiscard]] static segment ahead(const dealt_axis& a, count_t local) noexcept;
-  [[nodiscard]] static segment behind(const dealt_axis& a, count_t local) noexcept;
-  [[nodiscard]] static bool one_owner(const dealt_axis& a) noexcept;
+  [[nodiscard]] static segment ahead(const distributed_axis& a, count_t local) noexcept;
+  [[nodiscard]] static segment behind(const distributed_axis& a, count_t local) noexcept;
+  [[nodiscard]] static bool one_owner(const distributed_axis& a) noexcept;
 
   template <class F>
   void merged(F& f, bool reverse) const {
@@ -65,7 +65,7 @@ class owner_runs {
   template <class F>
   void walk(std::size_t k, std::size_t owner, bool reverse, F& f) const {
     if (k == used_) return f(owner, inner_);
-    const dealt_axis& a = axes_[k];
+    const distributed_axis& a = axes_[k];
     const count_t owned = owned_[k];
     for (count_t done = 0; done < owned;) {
       const segment s = reverse ? behind(a, owned - done) : ahead(a, done);
@@ -78,7 +78,7 @@ class owner_runs {
     }
   }
 
-  std::array<dealt_axis, most_dimensions> axes_{};
+  std::array<distributed_axis, most_dimensions> axes_{};
   std::array<count_t, most_dimensions> owned_{};
   std::size_t used_ = 0;    // axes; those after it lie with one owner each
   std::size_t inner_ = 0;   // bytes of one index of the last of them

@@ -25,7 +25,7 @@ using namespace detail;
 namespace detail {
 
 layout_call::layout_call(const layout_options& o)
-    : running(mpi::whereabouts::of(mpi::call_kind::redistribution), patience_of(choices(o)), o.stats),
+    : running(mpi::progress_record::of(mpi::call_kind::redistribution), timeout_of(choices(o)), o.stats),
       budget(o.memory) {}
 
 agreed layout_call::agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {

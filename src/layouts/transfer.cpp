@@ -161,7 +161,7 @@ void layout_transfer::account(statistics& s) const {
   s.bytes_copied += bytes_copied_;
 }
 
-void layout_transfer::describe(mpi::wait_note& note) const {
+void layout_transfer::describe(mpi::wait_record& note) const {
   note.what = "chunks of a redistribution between layouts";
   note.comm = comm_.get();
   if (waiting_ > 0) note.miss(unpacked_.peer());

@@ -22,8 +22,8 @@
 #include "layouts/number_change.hpp"
 #include "layouts/shape.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 
 namespace taquin::detail {
 
@@ -87,7 +87,7 @@ class layout_transfer final : public operation, private mpi::awaited {
     return static_cast<std::size_t>(s.walk.elements()) * element_;
   }
   [[nodiscard]] std::byte* slot(std::size_t number) const noexcept { return staging_.data() + number * slot_bytes_; }
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
 
   const layout_shape& shape_;
   transfer_sizes sizes_;

@@ -30,7 +30,7 @@ long local_ranks() noexcept {
 class message_of final : public awaited {
  public:
   message_of(int from, MPI_Comm comm) noexcept : from_(from), comm_(comm) {}
-  void describe(wait_note& note) const override {
+  void describe(wait_record& note) const override {
     note.what = "agreeing";
     note.comm = comm_;
     note.miss(from_);
@@ -51,7 +51,7 @@ int looks_before_yielding() noexcept {
 
 void idle(const awaited* what) {
   if (anything_started()) progress_started();
-  watch::look(what);
+  deadline::look(what);
   present::look();
   meeting::look();
   sched_yield();

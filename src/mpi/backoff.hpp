@@ -8,8 +8,8 @@
 #include <span>
 
 #include "mpi/check.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/simulated_time.hpp"
-#include "mpi/watch.hpp"
 
 namespace taquin::mpi {
 

@@ -7,10 +7,10 @@
 #include <new>
 
 #include "base/in_flight.hpp"
-#include "base/lasting_piece.hpp"
+#include "base/lasting_chunk.hpp"
 #include "mpi/backoff.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 
 namespace taquin::mpi {
 
@@ -33,7 +33,7 @@ void run_to_its_end(const collective& c, std::span<const std::byte> from, std::s
 }
 
 // Memory for a collective's own copies of its arguments.
-using copies = detail::lasting_piece<most_at_once + alignof(std::max_align_t), pieces>;
+using copies = detail::lasting_chunk<most_at_once + alignof(std::max_align_t), pieces>;
 
 }  // namespace
 

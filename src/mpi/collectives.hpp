@@ -15,7 +15,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 
 namespace taquin::mpi {
 
@@ -229,8 +229,8 @@ bool holds_everywhere(bool mine, MPI_Comm comm);
 /// a timeout, all synchronize once more: a rank that completes this knows that all have arrived.
 template <class Make>
 auto together(MPI_Comm comm, Make make) {
-  const bool nobody_has_a_clock = holds_everywhere(!watch::on(), comm);
-  const watch::all_are_here unhurried;
+  const bool nobody_has_a_clock = holds_everywhere(!deadline::on(), comm);
+  const deadline::all_are_here unhurried;
   if (!nobody_has_a_clock) barrier(comm);
   auto made = make();
   barrier(comm);

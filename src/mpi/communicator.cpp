@@ -20,10 +20,10 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/failure.hpp"
 #include "mpi/request_set.hpp"
 #include "mpi/retired.hpp"
-#include "mpi/watch.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
@@ -91,11 +91,11 @@ MPI_Comm make_private(MPI_Comm user, bool has_memory, int& sets) {
   const quiet q(user);
   communicator::free_retired();
   free_retired_at_end();
-  std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !watch::on()};
+  std::array<std::int32_t, 3> good{has_memory, private_communicators < communicator::limit(), !deadline::on()};
   allreduce(std::span<std::int32_t>(good), MPI_MIN, user);
   if (good[0] == 0) refuse_without_memory();
   if (good[1] == 0) return MPI_COMM_NULL;
-  const watch::all_are_here unhurried;
+  const deadline::all_are_here unhurried;
   if (good[2] == 0) barrier(user);
   MPI_Comm made = same_ranks(user);
   // As long as unused tags are left, all ranks give out the same ones without communication.
@@ -152,7 +152,7 @@ int communicator::drop() noexcept {
     delete this;
     return MPI_SUCCESS;
   }
-  stop_hearing();
+  complete_failure_receives();
   if (count_ == nullptr) return free();
   --*count_;
   kept.clear();
@@ -173,19 +173,19 @@ void communicator::own(MPI_Comm made) {
   TAQUIN_MPI(PMPI_Comm_rank(comm_, &rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm_, &size_));
   sets_of_plans_ = sets_of_plans(comm_);
-  leaving_tag_ = largest_tag(comm_);
+  abort_tag_ = largest_tag(comm_);
 }
 
 void communicator::leave(const std::exception& why) noexcept {
   if (left_.exchange(true)) return;
-  const reason_to_leave r(why, rank_);
-  parting_.rank = r.first;
-  std::ranges::copy(r.why.substr(0, parting_.why.size() - 1), parting_.why.begin());
+  const abort_reason r(why, rank_);
+  abort_message_.rank = r.first;
+  std::ranges::copy(r.why.substr(0, abort_message_.why.size() - 1), abort_message_.why.begin());
   if (record != nullptr) record->leave(r.first, r.why);
   if (comm_ == MPI_COMM_NULL || finalized()) return;
   for (int k = 1; k < size_; ++k) {
     MPI_Request sent = MPI_REQUEST_NULL;
-    if (PMPI_Isend(&parting_, sizeof parting_, MPI_BYTE, (rank_ + k) % size_, leaving_tag_, comm_, &sent) ==
+    if (PMPI_Isend(&abort_message_, sizeof abort_message_, MPI_BYTE, (rank_ + k) % size_, abort_tag_, comm_, &sent) ==
         MPI_SUCCESS)
       leave_to_library(sent);
   }
@@ -193,16 +193,16 @@ void communicator::leave(const std::exception& why) noexcept {
 }
 
 // The receive for failure notifications, for one thread at a time.
-class communicator::listener {
+class communicator::failure_poll {
  public:
-  explicit listener(communicator& c) : c_(c), on_(!c.somebody_hears_.exchange(true, std::memory_order_acquire)) {
+  explicit failure_poll(communicator& c) : c_(c), on_(!c.one_thread_polls_.exchange(true, std::memory_order_acquire)) {
     if (on_ && c.hears_ == MPI_REQUEST_NULL && c.heard_.rank < 0)
-      TAQUIN_MPI(PMPI_Irecv(&c.heard_, sizeof c.heard_, MPI_BYTE, MPI_ANY_SOURCE, c.leaving_tag_, c.comm_, &c.hears_));
+      TAQUIN_MPI(PMPI_Irecv(&c.heard_, sizeof c.heard_, MPI_BYTE, MPI_ANY_SOURCE, c.abort_tag_, c.comm_, &c.hears_));
   }
-  listener(const listener&) = delete;
-  listener& operator=(const listener&) = delete;
-  ~listener() {
-    if (on_) c_.somebody_hears_.store(false, std::memory_order_release);
+  failure_poll(const failure_poll&) = delete;
+  failure_poll& operator=(const failure_poll&) = delete;
+  ~failure_poll() {
+    if (on_) c_.one_thread_polls_.store(false, std::memory_order_release);
   }
   [[nodiscard]] bool on() const noexcept { return on_; }
   [[noreturn]] void refuse() const { refuse_without(c_.heard_.rank, c_.heard_.why.data(), c_.calls()); }
@@ -212,24 +212,24 @@ class communicator::listener {
   bool on_;
 };
 
-void communicator::look_for_leavers() {
-  if (record != nullptr) look_for_failures(*record);
-  const listener l(*this);
+void communicator::check_for_aborts() {
+  if (record != nullptr) check_for_failures(*record);
+  const failure_poll l(*this);
   if (!l.on()) return;
   int heard = 1;
   TAQUIN_MPI(PMPI_Test(&hears_, &heard, MPI_STATUS_IGNORE));
   if (heard != 0) l.refuse();
 }
 
-void communicator::look_again(const listener& l) {
+void communicator::look_again(const failure_poll& l) {
   int heard = 0;
   TAQUIN_MPI(PMPI_Test(&hears_, &heard, MPI_STATUS_IGNORE));
   if (heard != 0) l.refuse();
-  if (record != nullptr) look_for_failures(*record);
+  if (record != nullptr) check_for_failures(*record);
 }
 
 int communicator::wait(MPI_Request& request, MPI_Status* status) {
-  const listener l(*this);
+  const failure_poll l(*this);
   if (!l.on()) return PMPI_Wait(&request, status);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
   if (survives_failures()) {  // a wait inside the library does not poll for failure notifications
@@ -249,7 +249,7 @@ int communicator::wait(MPI_Request& request, MPI_Status* status) {
 }
 
 int communicator::wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
-  const listener l(*this);
+  const failure_poll l(*this);
   if (!l.on()) return PMPI_Waitsome(n, requests, done, numbers, statuses);
   if (hears_ == MPI_REQUEST_NULL) l.refuse();
   if (survives_failures()) {
@@ -279,7 +279,7 @@ int communicator::wait_some(int n, MPI_Request* requests, int* done, int* number
   return code;
 }
 
-void communicator::stop_hearing() noexcept {
+void communicator::complete_failure_receives() noexcept {
   if (hears_ == MPI_REQUEST_NULL) return;
   PMPI_Cancel(&hears_);
   PMPI_Wait(&hears_, MPI_STATUS_IGNORE);
@@ -303,7 +303,7 @@ std::string name_of(const call_record& r) {
 }  // namespace
 
 void refuse_lost(const call_record& r) {
-  look_for_failures(r, true);
+  check_for_failures(r, true);
   throw usage_error(
       fmt::format(
           "an earlier call on {} failed on this rank, by a timeout or an error: taquin cannot use the communicator "
@@ -321,13 +321,13 @@ void refuse_without(int who, std::string_view why, const call_record& r) {
 
 void call_record::leave(int first, std::string_view why) noexcept {
   if (lost.exchange(true)) return;
-  leave_note* const note = shown.load();
+  abort_record* const note = shown.load();
   if (note == nullptr) return;
   std::ranges::copy(why.substr(0, note->why.size() - 1), note->why.begin());
   note->first.store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
 }
 
-reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : first(rank), why(e.what()) {
+abort_reason::abort_reason(const std::exception& e, int rank) noexcept : first(rank), why(e.what()) {
   if (const auto* const other = dynamic_cast<const peer_aborted*>(&e); other != nullptr) {
     first = other->rank();
     why = other->reason();
@@ -339,10 +339,10 @@ reason_to_leave::reason_to_leave(const std::exception& e, int rank) noexcept : f
 constinit thread_local communicator* present::current_ = nullptr;
 
 // Calls the MPI library only now and then, because that costs more than a poll of memory.
-void present::look_for_leavers() {
+void present::check_for_aborts() {
   constexpr unsigned every = 8;
   static thread_local unsigned looks = 0;
-  if (++looks % every == 0) current_->look_for_leavers();
+  if (++looks % every == 0) current_->check_for_aborts();
 }
 
 namespace {
@@ -360,12 +360,12 @@ namespace {
 
 }  // namespace
 
-communicator* communicator::known(MPI_Comm user) {
+communicator* communicator::find(MPI_Comm user) {
   communicator* const state = states().find(user);
   return state != nullptr && state->comm_ != MPI_COMM_NULL ? state : nullptr;
 }
 
-communicator& communicator::of(MPI_Comm user) {
+communicator& communicator::get_or_create(MPI_Comm user) {
   if (communicator* const before = states().find(user); before != nullptr) {
     if (before->comm_ == MPI_COMM_NULL) refuse_without_private();
     return *before;
@@ -390,7 +390,7 @@ communicator& communicator::of(MPI_Comm user) {
   states().set(user, state.get());
   fresh.has_user_.store(true, std::memory_order_relaxed);
   static_cast<void>(state.release());  // the communicator's now
-  return of(user);
+  return get_or_create(user);
 }
 
 bool is_inter(MPI_Comm comm) {

@@ -13,8 +13,8 @@
 
 #include "base/outliving.hpp"
 #include "mpi/attribute.hpp"
+#include "mpi/progress_record.hpp"
 #include "mpi/slots.hpp"
-#include "mpi/whereabouts.hpp"
 
 namespace taquin::mpi {
 
@@ -22,8 +22,8 @@ class plan_tags;
 
 /// The first rank that has aborted a call, and its error, given that `e` makes `rank` abort. The text is that of the
 /// exception.
-struct reason_to_leave {
-  reason_to_leave(const std::exception& e, int rank) noexcept;
+struct abort_reason {
+  abort_reason(const std::exception& e, int rank) noexcept;
   int first;
   std::string_view why;
 };
@@ -33,11 +33,11 @@ struct reason_to_leave {
 class communicator final : public detail::outliving {
  public:
   /// The state that `of` has made before; null where it has thrown, too. Local.
-  static communicator* known(MPI_Comm user);
+  static communicator* find(MPI_Comm user);
   /// The state of an intracommunicator. The first call for a communicator is collective: it makes the private
   /// communicator. MPI libraries have few communicators, and the program needs some. If taquin has `limit()` already,
   /// or the MPI library has none left, throws usage_error (MPI_ERR_UNSUPPORTED_OPERATION) on all ranks, then and later.
-  static communicator& of(MPI_Comm user);
+  static communicator& get_or_create(MPI_Comm user);
   /// Private communicators that a process may have at a time: 256, or the value of TAQUIN_COMMUNICATOR_LIMIT.
   static int limit();
 
@@ -87,11 +87,11 @@ class communicator final : public detail::outliving {
   /// notified, and their waits end with peer_aborted. Does nothing the second time.
   void leave(const std::exception& why) noexcept;
   /// Throws peer_aborted if another rank is known to have aborted.
-  void look_for_leavers();
+  void check_for_aborts();
   /// MPI_Wait for a request of this thread's, which may also end with peer_aborted; returns MPI's result.
   int wait(MPI_Request& request, MPI_Status* status);
   /// Completes the requests that waits have posted for failure notifications. There are no more waits.
-  void stop_hearing() noexcept;
+  void complete_failure_receives() noexcept;
   /// MPI_Waitsome with the same polling.
   int wait_some(int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses);
 
@@ -133,7 +133,7 @@ class communicator final : public detail::outliving {
   }
 
   /// For the creation of communicators of its ranks: one of size() + 1 tags that no exchange has.
-  [[nodiscard]] int tag_of_groups(int number) const noexcept { return leaving_tag_ - 1 - number; }
+  [[nodiscard]] int tag_of_groups(int number) const noexcept { return abort_tag_ - 1 - number; }
 
  private:
   friend class plan_tags;
@@ -146,12 +146,12 @@ class communicator final : public detail::outliving {
   class queue;
   int free() noexcept;
   int retire() noexcept;
-  class listener;
+  class failure_poll;
   /// For a wait: polls for failure notifications if it is this thread's turn.
-  void look_again(const listener& l);
+  void look_again(const failure_poll& l);
 
   /// The message of an aborting rank to all others.
-  struct parting {
+  struct abort_message {
     int rank = -1;                ///< the first that has left
     std::array<char, 156> why{};  ///< its error
   };
@@ -167,16 +167,16 @@ class communicator final : public detail::outliving {
   std::atomic<int> users_{1};          // the attribute and the leases
   std::atomic<int>* count_ = nullptr;  // of the private communicators, where this is one of them
   communicator* next_ = nullptr;       // of those that will be freed later, or never
-  int leaving_tag_ = 0;                // no other message has it
+  int abort_tag_ = 0;                  // no other message has it
   std::atomic<bool> has_user_{false};
   std::atomic<bool> left_{false};
   std::atomic<bool> outlives_{false};
   alignas(std::max_align_t) std::array<std::byte, 512> message_{};
-  parting parting_;                          // sent without waiting: kept like the communicator
-  parting heard_;                            // of the first that is received
-  MPI_Request hears_ = MPI_REQUEST_NULL;     // from the first wait on
-  MPI_Request retires_ = MPI_REQUEST_NULL;   // a barrier of the ranks that free it
-  std::atomic<bool> somebody_hears_{false};  // one thread at a time
+  abort_message abort_message_;                // sent without waiting: kept like the communicator
+  abort_message heard_;                        // of the first that is received
+  MPI_Request hears_ = MPI_REQUEST_NULL;       // from the first wait on
+  MPI_Request retires_ = MPI_REQUEST_NULL;     // a barrier of the ranks that free it
+  std::atomic<bool> one_thread_polls_{false};  // one thread at a time
 };
 
 /// The tags of a plan, which no other plan of the communicator has at the same time. Returned by its destructor.

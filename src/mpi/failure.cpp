@@ -16,7 +16,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 #include "taquin/failure.hpp"
 
 #if __has_include(<mpi-ext.h>)
@@ -137,7 +137,7 @@ void refuse_failed(const std::vector<int>& ranks, const call_record* r) {
   throw peer_failed(what, ranks.empty() ? revoked : proc_failed, ranks);
 }
 
-void look_for_failures(const call_record& r, bool at_once) {
+void check_for_failures(const call_record& r, bool at_once) {
   constexpr double every = 0.01;
   if (!survives_failures()) return;
   thread_local double last = 0;
@@ -156,8 +156,8 @@ void refuse_failure(int code) {
   if (comm == nullptr || comm->record == nullptr) refuse_failed({}, nullptr);
   const call_record& r = comm->calls();
   const MPI_Comm user = user_of(r);
-  constexpr double patience = 0.5;
-  for (const double begin = PMPI_Wtime(); user != MPI_COMM_NULL && PMPI_Wtime() - begin < patience; sched_yield()) {
+  constexpr double timeout = 0.5;
+  for (const double begin = PMPI_Wtime(); user != MPI_COMM_NULL && PMPI_Wtime() - begin < timeout; sched_yield()) {
     if (const auto ranks = failed_ranks(user); !ranks.empty()) refuse_failed(ranks, &r);
     if (class_of(code) == revoked && is_revoked(user)) break;
     int any = 0;

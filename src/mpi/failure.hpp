@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mpi/whereabouts.hpp"
+#include "mpi/progress_record.hpp"
 
 namespace taquin::mpi {
 
@@ -26,7 +26,7 @@ void forget_user(const call_record& r) noexcept;
 
 /// Throws peer_failed if a rank of the record's communicator has failed, or the communicator was revoked. Calls the MPI
 /// library every few milliseconds only, unless `now`.
-void look_for_failures(const call_record& r, bool now = false);
+void check_for_failures(const call_record& r, bool now = false);
 /// Throws peer_failed for these ranks, or, if they are not known, for a revoked communicator.
 [[noreturn]] void refuse_failed(const std::vector<int>& ranks, const call_record* r);
 /// The same for an error code of the MPI library in a call on this thread's communicator.

@@ -21,7 +21,7 @@
 #include "base/sizes.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 #include "taquin/types.hpp"
 
 namespace taquin::mpi {
@@ -184,7 +184,7 @@ class request_set {
                 : PMPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
       if (n == MPI_UNDEFINED) n = 0;
       if (code != MPI_SUCCESS) [[unlikely]]
-        look_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
+        check_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
       for (int k = 0; k < n; ++k) {
         const auto at = detail::as_size(k);
         c.numbers[at] += static_cast<int>(begin);
@@ -218,7 +218,7 @@ class request_set {
     const int code = PMPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
       for (int k = 0; k < n; ++k) c.numbers[detail::as_size(k)] = k;
-      if (look_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;
+      if (check_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;
       done = 1;
     }
     if (done == 0) return false;
@@ -228,7 +228,7 @@ class request_set {
 
   // Throws, or keeps the message that was too long; true when other requests are still pending.
   template <class Room>
-  bool look_for_failures(int code, std::size_t begin, int n, const completions& c, Room& room, const char* call) {
+  bool check_for_failures(int code, std::size_t begin, int n, const completions& c, Room& room, const char* call) {
     if (class_of(code) != MPI_ERR_IN_STATUS) fail(code, call);
     bool pending = false;
     for (int k = 0; k < n; ++k) {

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mpi/watch.hpp"
-#include "mpi/whereabouts.hpp"
+#include "mpi/deadline.hpp"
+#include "mpi/progress_record.hpp"
 
 namespace taquin::mpi {
 
@@ -29,7 +29,7 @@ class user_code {
  private:
   call_record& record_;
   std::uint64_t last_;
-  watch::paused clock_;
+  deadline::paused clock_;
 };
 
 }  // namespace taquin::mpi

@@ -83,8 +83,8 @@ std::unique_ptr<comm_channel> with_memory(MPI_Comm comm, int ranks) noexcept {
   try {
     environment::get();
     auto a = unshared(comm);
-    a->places = std::make_shared<rank_places>();
-    a->places->of.resize(as_size(ranks));
+    a->records = std::make_shared<peer_records>();
+    a->records->of.resize(as_size(ranks));
     return a;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -154,11 +154,11 @@ comm_channel* make(MPI_Comm comm) {
   };
   if (ranks > 1) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
-    rank_places* const places = a == nullptr ? nullptr : a->places.get();
+    peer_records* const records = a == nullptr ? nullptr : a->records.get();
     const std::uint64_t number = number_of_ranks(comm);
     auto spare = number == 0 ? kept_channel() : channels_of_process::get().take(number);
     const std::uint64_t known_as = spare.known_as();
-    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, places, told.all(),
+    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, records, told.all(),
                                  std::move(spare.shared), known_as);
     const auto all = told.all();
     if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
@@ -211,23 +211,23 @@ void share_calls(MPI_Comm comm, mpi::communicator& state) {
   const comm_channel* const a = kept().find(comm);
   if (a == nullptr || state.record == a->record) return;
   state.record = a->record;
-  state.kept.put(rank_places::kept_as, std::shared_ptr<const rank_places>(a->places));
+  state.kept.put(peer_records::kept_as, std::shared_ptr<const peer_records>(a->records));
 }
 
-const rank_places* places_of(MPI_Comm comm) {
+const peer_records* records_of(MPI_Comm comm) {
   const comm_channel* const a = kept().find(comm);
-  return a == nullptr ? nullptr : a->places.get();
+  return a == nullptr ? nullptr : a->records.get();
 }
 
 void leave(MPI_Comm comm, const std::exception& why) noexcept {
   try {
     comm_channel* a = kept().find(comm);
-    if (mpi::communicator* const state = mpi::communicator::known(comm)) state->leave(why);
+    if (mpi::communicator* const state = mpi::communicator::find(comm)) state->leave(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
     if (a == nullptr) return;
     int rank = 0;
     TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
-    const mpi::reason_to_leave r(why, rank);
+    const mpi::abort_reason r(why, rank);
     a->record->leave(r.first, r.why);
   } catch (const error&) {  // there is no private communicator for it
   } catch (const std::bad_alloc&) {

@@ -8,7 +8,7 @@
 
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 
 namespace taquin::detail {
 
@@ -21,7 +21,7 @@ channel* blocking_channel(MPI_Comm comm);
 void share_calls(MPI_Comm comm, mpi::communicator& state);
 
 /// Where the progress records of ranks of a communicator with a channel can be read; null where they cannot.
-const rank_places* places_of(MPI_Comm comm);
+const peer_records* records_of(MPI_Comm comm);
 
 /// Called when an error makes this rank abort a call on the communicator. Later calls on it are refused on this rank,
 /// and the other ranks are notified.

@@ -16,7 +16,7 @@
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
 #include "mpi/failure.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 #include "node/single_copy.hpp"
 
 namespace taquin::detail {
@@ -50,7 +50,7 @@ std::size_t channel::bookkeeping(int ranks) noexcept { return as_size(ranks) * s
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, rank_places*, std::span<node_member>, channel,
+channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, peer_records*, std::span<node_member>, channel,
                       std::uint64_t) {
   return {};
 }
@@ -105,15 +105,15 @@ bool are_on_one_node(std::span<const node_member> all) {
 }
 
 // Where the progress records of this machine's ranks can be read.
-void note_places(std::span<const node_member> all, std::uint64_t host, rank_places& places) {
-  std::ranges::transform(all, places.of.begin(), [&](const node_member& m) {
-    return rank_place{m.host == host ? m.process : -1, m.last, m.calls, m.identity};
+void fill_records(std::span<const node_member> all, std::uint64_t host, peer_records& records) {
+  std::ranges::transform(all, records.of.begin(), [&](const node_member& m) {
+    return peer_record{m.host == host ? m.process : -1, m.last, m.calls, m.identity};
   });
 }
 
 }  // namespace
 
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
+channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, peer_records* records,
                       std::span<node_member> all, channel spare, std::uint64_t known_as) {
   channel c;
   c.calls_ = calls;
@@ -149,7 +149,7 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
     create();
     mpi::allgather(me, all, comm);
   }
-  if (places != nullptr) note_places(all, host, *places);
+  if (records != nullptr) fill_records(all, host, *records);
   if (again) {
     spare.serve(calls);
     spare.set_looks(all);
@@ -195,13 +195,13 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::me
 
 void channel::pause(int looks) const {
   constexpr int progress_every = 64;
-  constexpr int leavers_every = 16;
+  constexpr int abort_check_interval = 16;
   if (looks < looks_) {
     relax();
     return;
   }
   give_what_is_asked();
-  if (calls_ != nullptr && (looks - looks_) % leavers_every == leavers_every - 1) look_for_leavers();
+  if (calls_ != nullptr && (looks - looks_) % abort_check_interval == abort_check_interval - 1) check_for_aborts();
   if ((looks - looks_) % progress_every == progress_every - 1) {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
@@ -223,12 +223,12 @@ void channel::for_each_missing(F f) const {
     f(rank);
   }
   for (int rank = 0; !any && rank < size(); ++rank)
-    if (rank != rank_ && node_line::may_be_read(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
+    if (rank != rank_ && mailbox::may_be_read(to(rank).what()) && !has_fetched(rank, step_)) f(rank);
 }
 
 // Finds processes that this rank waits for and that have ended. Process numbers are known to be valid on this node only
 // where memory can be read by them.
-void channel::look_for_the_gone() const {
+void channel::check_for_ended() const {
   constexpr double every = 0.05;
   thread_local double last = 0;
   const double now = PMPI_Wtime();
@@ -241,21 +241,21 @@ void channel::look_for_the_gone() const {
   if (!gone.empty()) mpi::refuse_failed(gone, calls_);
 }
 
-void channel::look_for_leavers() const {
+void channel::check_for_aborts() const {
   look_at_notes();
-  look_for_the_gone();
+  check_for_ended();
 }
 
 // The aborting rank may be one that this rank does not wait for: a third rank may wait for it, and be late for that
 // reason.
 void channel::look_at_notes() const {
-  mpi::look_for_failures(*calls_);
+  mpi::check_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)
     if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
       mpi::refuse_without(static_cast<int>(first) - 1, note(rank).why.data(), *calls_);
 }
 
-void channel::describe(mpi::wait_note& note) const {
+void channel::describe(mpi::wait_record& note) const {
   note.what = "in shared memory";
   for_each_missing([&](int rank) { note.miss(rank); });
 }

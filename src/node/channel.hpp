@@ -26,15 +26,15 @@
 #include <vector>
 
 #include "base/sizes.hpp"
-#include "mpi/watch.hpp"
-#include "mpi/whereabouts.hpp"
+#include "mpi/deadline.hpp"
+#include "mpi/progress_record.hpp"
 #include "node/mapping.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 
 namespace taquin::detail {
 
 /// A mailbox: the record of one rank for another in a step, in a cache line.
-struct alignas(64) node_line {
+struct alignas(64) mailbox {
   enum class kind : std::uint8_t {
     none,       ///< nothing for the reader
     here,       ///< the block is in this mailbox
@@ -49,7 +49,7 @@ struct alignas(64) node_line {
     moved,      ///< offered before: in the sender's room, at offset `place`
     taken,      ///< offered before: the reader has it
     unread,     ///< the kernel refuses to let the reader read it: a request will follow
-    asked,      ///< the reader requests a part of it: asked_copy.hpp
+    asked,      ///< the reader requests a part of it: requested_copy.hpp
     given,      ///< the part is in the sender's other buffer
   };
   static constexpr std::size_t capacity = 32;
@@ -88,7 +88,7 @@ struct alignas(64) node_line {
     return (bytes << 8U) | static_cast<std::uint64_t>(what);
   }
 };
-static_assert(sizeof(node_line) == 64);
+static_assert(sizeof(mailbox) == 64);
 
 /// The record that one rank of a channel publishes to the others when it is made.
 struct node_member {
@@ -113,12 +113,12 @@ class channel final : private mpi::awaited, public mpi::leavers {
   /// `memory`.
   static channel make(MPI_Comm comm, std::size_t room, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
-  /// The same for a communicator's blocking calls. `calls` has its counters. `places`, with an entry for each rank,
+  /// The same for a communicator's blocking calls. `calls` has its counters. `records`, with an entry for each rank,
   /// receives the addresses of progress records of this node's ranks. Both are null on a rank without memory for them.
   /// `all` has an entry for each rank, with the record that it has published. `spare` is the cached channel of a freed
   /// communicator with the same ranks in the same order; `known_as` identifies its memory and the steps it has seen; 0:
   /// none. It is reused if all ranks have the same one.
-  static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, rank_places* places,
+  static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, peer_records* records,
                       std::span<node_member> all, channel spare, std::uint64_t known_as);
   /// Whether the ranks of a communicator that is freed may reuse it for another one: no rank has aborted. Local.
   [[nodiscard]] bool may_be_spare() const noexcept;
@@ -173,10 +173,10 @@ class channel final : private mpi::awaited, public mpi::leavers {
     read_ = memory_.data() + half + as_size(rank_) * line_bytes;
   }
   /// The line that this rank writes for `reader`.
-  [[nodiscard]] node_line& to(int reader) const noexcept { return reinterpret_cast<node_line*>(written_)[reader]; }
+  [[nodiscard]] mailbox& to(int reader) const noexcept { return reinterpret_cast<mailbox*>(written_)[reader]; }
   /// The line that `writer` writes for this rank; valid after arrival. This rank only changes an offer's state.
-  [[nodiscard]] node_line& from(int writer) const noexcept {
-    return *reinterpret_cast<node_line*>(read_ + as_size(writer) * part_);
+  [[nodiscard]] mailbox& from(int writer) const noexcept {
+    return *reinterpret_cast<mailbox*>(read_ + as_size(writer) * part_);
   }
   /// A rank's room of this step.
   [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
@@ -188,8 +188,8 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
   /// Where a rank publishes that it has aborted a call.
-  [[nodiscard]] mpi::leave_note& note(int rank) const noexcept {
-    return *reinterpret_cast<mpi::leave_note*>(part(rank) + lines_bytes() + line_bytes);
+  [[nodiscard]] mpi::abort_record& note(int rank) const noexcept {
+    return *reinterpret_cast<mpi::abort_record*>(part(rank) + lines_bytes() + line_bytes);
   }
   /// The number of this step.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
@@ -204,7 +204,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
   }
 
-  /// Serves the requests of readers that may not read this rank's memory (asked_copy.hpp). A rank that waits for its
+  /// Serves requests of readers that may not read this rank's memory (requested_copy.hpp). A rank that waits for its
   /// readers calls this again and again. Local; does not wait.
   void give_what_is_asked() const noexcept;
 
@@ -214,7 +214,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
     for (int i = 0; !come(); ++i) pause(i);
   }
   /// Throws peer_aborted if another rank has aborted a call.
-  void look_for_leavers() const override;
+  void check_for_aborts() const override;
   /// The same without a check for ended processes, which costs more: for calls that wait for no rank.
   void look_at_notes() const;
   void wait_lines() const {
@@ -225,9 +225,9 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
 
  private:
-  static constexpr std::size_t line_bytes = sizeof(node_line);
+  static constexpr std::size_t line_bytes = sizeof(mailbox);
   static constexpr std::size_t head_bytes(std::size_t ranks) noexcept {
-    return (2 * ranks + 1) * line_bytes + sizeof(mpi::leave_note);
+    return (2 * ranks + 1) * line_bytes + sizeof(mpi::abort_record);
   }
   [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * as_size(size_) * line_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
@@ -267,8 +267,8 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
   }
   void pause(int looks) const;
-  void look_for_the_gone() const;
-  void describe(mpi::wait_note& note) const override;
+  void check_for_ended() const;
+  void describe(mpi::wait_record& note) const override;
   /// f(rank) for each rank that this one waits for.
   template <class F>
   void for_each_missing(F f) const;

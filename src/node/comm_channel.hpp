@@ -15,7 +15,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/failure.hpp"
 #include "node/channel.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 
 namespace taquin::detail {
 
@@ -32,7 +32,7 @@ std::uint64_t number_of_ranks(MPI_Comm comm);
 struct kept_channel {
   channel shared;
   std::shared_ptr<mpi::call_record> record;
-  std::shared_ptr<rank_places> places;
+  std::shared_ptr<peer_records> records;
   std::size_t bytes = 0;
   std::uint64_t ranks = 0;  // which ones, in which order
   std::uint64_t token = 0;  // of the channel's memory

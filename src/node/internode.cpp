@@ -117,8 +117,8 @@ bool internode::suits(int ranks, int nodes, int largest, int smallest) noexcept 
   return nodes > 1 && most_bytes_of(ranks, largest) >= least_block && nodes - 1 <= most_messages * smallest;
 }
 
-internode* internode::of(mpi::communicator& comm) {
-  if (comm.kept.has(kept_as)) return known(comm);
+internode* internode::get_or_create(mpi::communicator& comm) {
+  if (comm.kept.has(kept_as)) return find(comm);
   comm.kept.put(kept_as, {});
   if (comm.size() == 1) return nullptr;
   const bool room = taken + 2 * most_share <= most_of_process;
@@ -422,7 +422,7 @@ std::size_t internode::footprint(int ranks, int nodes, int largest_node, int sma
 }
 
 // Ranks of the node that have not arrived; when all have, those that have not sent this node its message.
-void internode::describe(mpi::wait_note& note) const {
+void internode::describe(mpi::wait_record& note) const {
   note.what = "agreeing";
   note.comm = comm_.get();
   for (int i = 0; i < members_; ++i)

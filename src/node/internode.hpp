@@ -27,8 +27,8 @@
 
 #include "base/memory_budget.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 #include "node/detect.hpp"
 #include "node/run_list.hpp"
 #include "node/shared_scratch.hpp"
@@ -93,12 +93,12 @@ class internode final : private mpi::awaited {
   /// For a communicator with several nodes whose ranks share memory, or of up to 16 ranks that share none: each is a
   /// node of its own. Null on all ranks if it has none, or if there are too many ranks. The first call is collective;
   /// kept with the communicator.
-  static internode* of(mpi::communicator& comm);
+  static internode* get_or_create(mpi::communicator& comm);
   /// The object that `of` has made, or null. Local.
-  static internode* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
+  static internode* find(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
   /// There is such an object, and ranks of a node share memory in its steps. Local.
   static bool joins_nodes(const mpi::communicator& comm) noexcept {
-    const internode* const step = known(comm);
+    const internode* const step = find(comm);
     return step != nullptr && step->all_nodes().largest() > 1;
   }
   internode(const internode&) = delete;
@@ -180,7 +180,7 @@ class internode final : private mpi::awaited {
   void leave_records(combine learn);
   using flag_of = std::byte* (internode_memory::*)(int) const noexcept;
   [[nodiscard]] bool all_set(std::size_t& looked, int n, flag_of flag) const;
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
 
   mpi::communicator& comm_;
   std::shared_ptr<const node_view> nodes_;

@@ -19,7 +19,7 @@ namespace taquin::detail {
 
 void node_offers::begin() {
   c_.begin();
-  for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) board;
+  for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) descriptor;
   come_ = 1;
   open_ = true;
   asked_.reset();
@@ -28,7 +28,7 @@ void node_offers::begin() {
 void node_offers::offer(int reader, const void* data, count_t length, count_t back) {
   const int there = node_.index(reader);
   if (there < 0) return;
-  board& b = of(c_.rank(), there);
+  descriptor& b = of(c_.rank(), there);
   b.address = reinterpret_cast<std::uint64_t>(data);
   b.length = length;
   b.back = back;
@@ -38,7 +38,7 @@ void node_offers::offer(int reader, const void* data, count_t length, count_t ba
 
 void node_offers::publish() {
   for (int reader = 0; reader < c_.size(); ++reader) {
-    c_.to(reader).describe(node_line::kind::none, 0);
+    c_.to(reader).describe(mailbox::kind::none, 0);
     c_.publish(reader);
   }
 }
@@ -49,7 +49,8 @@ bool node_offers::all_here() {
   return true;
 }
 
-bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept {
+bool node_offers::copy(const descriptor& b, pid_t process, std::size_t begin, std::byte* to,
+                       std::size_t bytes) noexcept {
   if (b.shared.known()) {
     const buffer_place part{b.shared.key, b.shared.offset + begin};
     if (const std::byte* from = view_shared(part, bytes)) {
@@ -63,7 +64,7 @@ bool node_offers::copy(const board& b, pid_t process, std::size_t begin, std::by
 bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
   const int there = node_.index(writer);
   if (there < 0) return false;
-  board& b = of(there, c_.rank());
+  descriptor& b = of(there, c_.rank());
   const std::uint32_t n = b.noted.load(std::memory_order_relaxed);
   if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
   std::uint32_t free = offered;
@@ -80,7 +81,7 @@ bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte*
 
 std::optional<node_offers::part> node_offers::next_fetched() {
   for (int k = 0; k < c_.size(); ++k, next_ = (next_ + 1) % c_.size()) {
-    board& b = of(c_.rank(), next_);
+    descriptor& b = of(c_.rank(), next_);
     const std::uint32_t seen = b.seen.load(std::memory_order_relaxed);
     if (b.noted.load(std::memory_order_acquire) == seen) continue;
     const auto& note = b.fetched[seen % notes];
@@ -94,8 +95,8 @@ std::optional<node_offers::part> node_offers::next_fetched() {
 count_t node_offers::swappable(int peer) const noexcept {
   const int there = node_.index(peer);
   if (there < 0) return 0;
-  const board& mine = of(c_.rank(), there);
-  const board& theirs = of(there, c_.rank());
+  const descriptor& mine = of(c_.rank(), there);
+  const descriptor& theirs = of(there, c_.rank());
   return mine.back == theirs.length && theirs.back == mine.length ? std::min(mine.length, theirs.length) : 0;
 }
 
@@ -105,7 +106,7 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   const count_t all = swappable(peer);
   if (all == 0) return 0;
   const int there = node_.index(peer);
-  board& both = counters(there);
+  descriptor& both = counters(there);
   const count_t at = both.begun.fetch_add(units, std::memory_order_relaxed);
   if (at >= all) return 0;
   const count_t n = std::min(units, all - at);
@@ -116,7 +117,8 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
 }
 
 // Through mapped memory in parts that stay in the nearest cache. False if the kernel refuses: a request follows.
-bool node_offers::swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units) {
+bool node_offers::swap(int there, const descriptor& theirs, std::byte* mine, count_t at, std::byte* room,
+                       count_t units) {
   constexpr std::size_t most = 16384;
   const std::size_t begin = as_size(at) * unit_bytes_;
   const std::size_t bytes = as_size(units) * unit_bytes_;
@@ -136,7 +138,7 @@ bool node_offers::swap(int there, const board& theirs, std::byte* mine, count_t 
   int code = single_copy(process, theirs.address + begin, room, bytes);
   if (code == 0) code = single_copy_back(process, mine, theirs.address + begin, bytes);
   mpi::refuse_if_gone(code, node_.member(there));
-  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) {
+  if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) {
     asked_.emplace(c_, there, theirs.address + begin, bytes, mine);
     asked_for_ = mine;
     asked_units_ = units;

@@ -17,8 +17,8 @@
 #include <optional>
 
 #include "base/sizes.hpp"
-#include "node/asked_copy.hpp"
 #include "node/channel.hpp"
+#include "node/requested_copy.hpp"
 #include "node/shared_buffers.hpp"
 #include "taquin/types.hpp"
 #include "topology/topology.hpp"
@@ -42,7 +42,7 @@ class node_offers {
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
   /// Bytes of a rank's room.
-  static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(board); }
+  static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(descriptor); }
 
   /// Enters a step of the channel; nothing is offered. All ranks call it equally often. Local.
   void begin();
@@ -85,7 +85,7 @@ class node_offers {
   enum state : std::uint32_t { nothing, offered, claimed };
   static constexpr std::uint32_t notes = 11;
 
-  struct board {
+  struct descriptor {
     // Written by the rank; a reader writes `now` to claim it.
     alignas(64) std::atomic<std::uint32_t> now{nothing};
     std::atomic<std::uint32_t> seen{0};  // completion records that the rank has read
@@ -101,14 +101,14 @@ class node_offers {
     std::atomic<count_t> swapped{0};
   };
 
-  bool swap(int there, const board& theirs, std::byte* mine, count_t at, std::byte* room, count_t units);
+  bool swap(int there, const descriptor& theirs, std::byte* mine, count_t at, std::byte* room, count_t units);
   count_t go_on_with_asked() noexcept;
-  [[nodiscard]] board& counters(int there) const noexcept {
+  [[nodiscard]] descriptor& counters(int there) const noexcept {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
   }
-  static bool copy(const board& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept;
-  [[nodiscard]] board& of(int writer, int reader) const noexcept {
-    return reinterpret_cast<board*>(c_.room(writer))[reader];
+  static bool copy(const descriptor& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept;
+  [[nodiscard]] descriptor& of(int writer, int reader) const noexcept {
+    return reinterpret_cast<descriptor*>(c_.room(writer))[reader];
   }
 
   bool withdraw_from(int local) noexcept;
@@ -119,9 +119,9 @@ class node_offers {
   int come_ = 0;  // all ranks up to this one, counted from this rank, have published
   int next_ = 0;  // the reader whose descriptor is polled next
   bool open_ = false;
-  std::optional<asked_copy> asked_;  // a swap that the kernel refuses
-  std::byte* asked_for_ = nullptr;   // this rank's part of it
-  board* asked_in_ = nullptr;        // what counts it
+  std::optional<requested_copy> asked_;  // a swap that the kernel refuses
+  std::byte* asked_for_ = nullptr;       // this rank's part of it
+  descriptor* asked_in_ = nullptr;       // what counts it
   count_t asked_units_ = 0;
 };
 

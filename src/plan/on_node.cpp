@@ -14,9 +14,9 @@
 #include "base/sizes.hpp"
 #include "exchange/shape.hpp"
 #include "exchange/validate.hpp"
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 #include "node/blocking_channel.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 #include "node/detect.hpp"
 #include "plan/plain_call.hpp"
 #include "plan/plan_state.hpp"
@@ -60,8 +60,8 @@ shape shape_of_rank(const exchange& x, const channel& node) {
 step_result asked_of_profile(const exchange& x, const options& o, const channel& node) {
   static const bool none = environment::get().profile.empty();
   if (none || by_name(o)) return {};
-  const mpi::communicator* const comm = mpi::communicator::known(x.comm);
-  chooser* const choices = comm == nullptr ? nullptr : chooser::known(*comm);
+  const mpi::communicator* const comm = mpi::communicator::find(x.comm);
+  chooser* const choices = comm == nullptr ? nullptr : chooser::find(*comm);
   if (choices == nullptr) return {.continues_because = "the profile is not read yet", .fits = true};
   if (!choices->known().given || choices->leaves_to_step(shared_memory, shape_of_rank(x, node), o)) return {};
   return {"the profile names another algorithm"};
@@ -93,12 +93,12 @@ step_result exchange_on_node(const exchange& x, const options& o, channel& node,
 step_result run_step_on_node(const exchange& x, const options& o, channel& node) {
   const std::uint64_t number = mpi::count_call(*node.calls());
   if (const char* const why = without_blocks(x, o)) return {why};
-  const mpi::in_call here(node.calls(), facts_of(x));
-  std::optional<call_watch> watching;
-  if (const patience timeout = patience::of(o); timeout.seconds > 0) [[unlikely]] {
-    mpi::communicator* const state = mpi::communicator::known(x.comm);
-    if (!state->kept.has(rank_places::kept_as)) share_calls(x.comm, *state);
-    watching.emplace(known_comm::of(*state), facts_of(x), number, shared_memory.name, timeout);
+  const mpi::in_call here(node.calls(), call_word_of(x));
+  std::optional<call_deadline> watching;
+  if (const call_timeout timeout = call_timeout::of(o); timeout.seconds > 0) [[unlikely]] {
+    mpi::communicator* const state = mpi::communicator::find(x.comm);
+    if (!state->kept.has(peer_records::kept_as)) share_calls(x.comm, *state);
+    watching.emplace(known_comm::of(*state), call_word_of(x), number, shared_memory.name, timeout);
   }
   inline_pool pool;
   memory_budget budget(o.memory, &pool);

@@ -30,9 +30,9 @@ void replace(element& e, mpi::datatype& slot) {
 
 void owned_types::keep(exchange& x, std::pmr::vector<element>& elements) {
   if (x.kind != exchange::form::alltoallw) {
-    const bool alike = x.send.element.type == x.recv.element.type;
+    const bool identical = x.send.element.type == x.recv.element.type;
     replace(x.recv.element, of_sides_[0]);
-    if (alike) {
+    if (identical) {
       x.send.element = x.recv.element;
     } else {
       replace(x.send.element, of_sides_[1]);

@@ -6,11 +6,11 @@
 #include <new>
 
 #include "base/environment.hpp"
-#include "base/lasting_piece.hpp"
+#include "base/lasting_chunk.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
 #include "call/failure_map.hpp"
-#include "mpi/leave.hpp"
+#include "mpi/abort_call.hpp"
 #include "node/blocking_channel.hpp"
 #include "plan/on_node.hpp"
 #include "plan/plan_state.hpp"
@@ -24,8 +24,8 @@
 
 namespace taquin::detail {
 
-std::uint64_t facts_of(const exchange& x) noexcept {
-  return static_cast<std::uint64_t>(x.kind) << 1U | (x.in_place ? mpi::whereabouts::in_place : 0);
+std::uint64_t call_word_of(const exchange& x) noexcept {
+  return static_cast<std::uint64_t>(x.kind) << 1U | (x.in_place ? mpi::progress_record::in_place : 0);
 }
 
 std::size_t elements_needed(const exchange& x, int ranks) {
@@ -46,7 +46,7 @@ exchange with_elements(const exchange& x, int ranks, std::pmr::vector<element>& 
 }
 
 plan_state::plan_state(const exchange& x, const options& o, bool reused)
-    : running(facts_of(x) | (reused ? mpi::whereabouts::plan : 0), patience::of(o), o.stats),
+    : running(call_word_of(x) | (reused ? mpi::progress_record::plan : 0), call_timeout::of(o), o.stats),
       budget(o.memory, &pool),
       elements(&budget),
       types(&budget) {}
@@ -80,14 +80,14 @@ void plan_state::start() {
 }
 
 bool plan_state::test() {
-  if (!running.under_way()) return true;
+  if (!running.in_progress()) return true;
   if (!or_drop([&] { return running.test(); })) return false;
   end();
   return true;
 }
 
 void plan_state::wait() {
-  if (!running.under_way()) return;
+  if (!running.in_progress()) return;
   or_drop([&] { running.wait(); });
   end();
 }
@@ -106,7 +106,7 @@ void plan_state::run() {
     });
   });
   const mpi::communicator* const comm = running.comm();
-  chooser* const choices = running.is_plan() || comm == nullptr ? nullptr : chooser::known(*comm);
+  chooser* const choices = running.is_plan() || comm == nullptr ? nullptr : chooser::find(*comm);
   if (choices != nullptr) choices->took(PMPI_Wtime() - begun);
   if (tuned != nullptr) chosen = tuned->running();
   end();
@@ -148,8 +148,8 @@ namespace {
 // The step of a blocking call.
 detail::step_result run_step(const exchange& x, const options& o) {
   const auto leave = [&](const std::exception& why) { detail::leave(x.comm, why); };
-  auto done = mpi::or_leave(leave, [&]() -> detail::step_result {
-    if (detail::patience::of(o).seconds > 0 && mpi::communicator::known(x.comm) == nullptr) [[unlikely]]
+  auto done = mpi::or_abort(leave, [&]() -> detail::step_result {
+    if (detail::call_timeout::of(o).seconds > 0 && mpi::communicator::find(x.comm) == nullptr) [[unlikely]]
       return {"the set-up stage of the first call has the timeout"};
     // This rejects a failed communicator.
     detail::channel* const node = detail::blocking_channel(x.comm);
@@ -178,7 +178,7 @@ class blocking_state {
 
  private:
   static constexpr std::size_t pieces = 8;  // calls of as many threads at the same time
-  detail::lasting_piece<sizeof(detail::plan_state), pieces> piece_;
+  detail::lasting_chunk<sizeof(detail::plan_state), pieces> piece_;
   detail::plan_state* state_ = nullptr;
 };
 

@@ -23,8 +23,8 @@
 
 namespace taquin::detail {
 
-/// The entry of such a call in `mpi::whereabouts`.
-std::uint64_t facts_of(const exchange& x) noexcept;
+/// The entry of such a call in `mpi::progress_record`.
+std::uint64_t call_word_of(const exchange& x) noexcept;
 /// Figures of the types of an exchange's blocks: alltoallw has a type per block.
 std::size_t elements_needed(const exchange& x, int ranks);
 /// The same of a valid alltoallw.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "algorithms/nodes/carried_exchange.hpp"
+#include "algorithms/nodes/piggybacked_exchange.hpp"
 #include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "call/failure_map.hpp"
@@ -80,21 +80,21 @@ void preparation::describe(bool lacks_memory) {
   mine_.fits_step = p_.fits_step;
   if (reused_) mine_.choices = ~mine_.choices;  // a plan on one rank and a blocking call on another are an error of all
   if (inter()) return;
-  if (const chooser* const choices = chooser::known(*comm())) mine_.last_time = choices->last_time();
+  if (const chooser* const choices = chooser::find(*comm())) mine_.last_time = choices->last_time();
   tag_ = comm()->next_tag();
 }
 
 void preparation::agree() {
-  all_ = {static_cast<const rank_facts&>(mine_), false};
+  all_ = {static_cast<const rank_properties&>(mine_), false};
   if (inter()) {  // one reduction cannot include both groups: the MPI library's rules hold
     if (mine_.invalid) throw usage_error(mine_.invalid->what, mine_.invalid->mpi_class, -1, mine_.invalid->peer);
     return;
   }
-  agreement_way way = way_of(*comm(), p_.running.node());
+  agreement_path way = path_of(*comm(), p_.running.node());
   carry(way);
   all_ = p_.running.agree(mine_, tag_ + mpi::communicator::agreement_tag, way, &p_.budget);
-  if (!all_.carried) p_.body.reset();
-  if (chooser* const choices = chooser::known(*comm())) choices->learn(all_.last_time);
+  if (!all_.piggybacked) p_.body.reset();
+  if (chooser* const choices = chooser::find(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
     throw_on_all_ranks([&] {
       return usage_error(
@@ -116,11 +116,11 @@ void preparation::describe_shape() {
        .single_copies = node != nullptr && node->single_copies(),
        .uniform = all_.uniform};
   detail::describe(all_, s);
-  if (all_.carried) s.carried_block = internode::known(*comm())->most_bytes();
+  if (all_.piggybacked) s.piggybacked_block = internode::find(*comm())->most_bytes();
 }
 
 void preparation::choose() {
-  took_heap_ = !inter() && chooser::known(*comm()) == nullptr;
+  took_heap_ = !inter() && chooser::find(*comm()) == nullptr;
   describe_shape();
   shape& s = p_.shape;
   if (!free_choice()) p_.chosen = named(inter() ? "native" : name_, s);
@@ -131,7 +131,7 @@ void preparation::choose() {
   }
   s.memory_limit = memory_left();
   if ((free_choice() || p_.chosen == &multilevel) && any_automatic(o_.multilevel.levels)) {
-    p_.levels = chooser::of(*comm()).levels(s, o_);
+    p_.levels = chooser::get_or_create(*comm()).levels(s, o_);
     o_.multilevel.levels = p_.levels->view();
   }
   if (free_choice()) choose_freely();
@@ -148,9 +148,9 @@ void preparation::choose_freely() {
     return;
   }
   p_.body.reset();
-  p_.shape.carried_block = 0;
-  chooser& choices = chooser::of(*comm());
-  p_.again = all_.fits_step && !all_.carried && !choices.known().given;  // a refused profile changes nothing
+  p_.shape.piggybacked_block = 0;
+  chooser& choices = chooser::get_or_create(*comm());
+  p_.again = all_.fits_step && !all_.piggybacked && !choices.known().given;  // a refused profile changes nothing
   if (p_.again) return;
   p_.chosen = choices.choose(p_.shape, o_, reused_, p_.shape.memory_limit);
   took_heap_ = took_heap_ || choices.took_heap();
@@ -207,7 +207,7 @@ void preparation::meet_before_native() {
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
   const bool had_memory = most <= all_.memory / 2;
   if (!took_heap_ && had_memory && !all_.may_leave) return;
-  const mpi::watch::all_are_here unhurried;
+  const mpi::deadline::all_are_here unhurried;
   mpi::barrier(comm()->get());
 }
 
@@ -216,7 +216,7 @@ void preparation::meet_before_native() {
 void preparation::choose_without_shared_memory(context& c) {
   shape& s = p_.shape;
   s.shared = false;
-  chooser& choices = chooser::of(*comm());
+  chooser& choices = chooser::get_or_create(*comm());
   const auto best = reused_ ? choices.ranked(s, o_, s.memory_limit) : std::vector<const algorithm*>();
   p_.chosen = best.empty() ? choices.choose(s, o_, reused_, s.memory_limit) : best.front();
   p_.running.algorithm = p_.chosen->name;
@@ -227,14 +227,14 @@ void preparation::choose_without_shared_memory(context& c) {
 
 // Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
 // enters: if one rank brings no blocks, all ranks drop those of the others.
-bool preparation::may_carry(const agreement_way& way) {
+bool preparation::may_carry(const agreement_path& way) {
   if (reused_ || way.between == nullptr || mine_.invalid || mine_.untold) return false;
   if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
   const level& steps = way.between->nodes();  // each rank that is alone receives a message from each other one
   if (steps.largest() == 1 && steps.groups() - 1 > in_flight_of(o_)) return false;
-  if (!carried_exchange::possible(x_, *way.between, p_.budget)) return false;
+  if (!piggybacked_exchange::possible(x_, *way.between, p_.budget)) return false;
   if (name_ != automatic) return true;
-  chooser* const choices = chooser::known(*comm());
+  chooser* const choices = chooser::find(*comm());
   if (choices == nullptr) {
     mine_.fits_step = true;
     return environment::get().profile.empty();
@@ -242,17 +242,17 @@ bool preparation::may_carry(const agreement_way& way) {
   shape s{.ranks = ranks_, .kind = x_.kind, .in_place = x_.in_place, .symmetric = x_.symmetric};
   detail::describe(mine_, s);
   s.uniform = s.max_block_bytes == s.min_block_bytes;
-  s.carried_block = way.between->most_bytes();
+  s.piggybacked_block = way.between->most_bytes();
   const auto nodes = nodes_of(*comm(), {});
   detail::describe(nodes->topology, s);
   s.nodes_share = nodes->shares;
   return choices->leaves_to_step(node_aggregated, s, o_);
 }
 
-void preparation::carry(agreement_way& way) {
+void preparation::carry(agreement_path& way) {
   try {
     if (!may_carry(way)) return;
-    auto blocks = make_operation<carried_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
+    auto blocks = make_operation<piggybacked_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
     way.blocks = blocks.get();
     p_.body = std::move(blocks);
   } catch (const budget_exceeded&) {  // within so little memory this rank brings no blocks
@@ -264,19 +264,19 @@ void preparation::carry(agreement_way& way) {
 // The work that the step has done for all ranks, within the limit that each rank has checked before.
 bool preparation::is_done_by_step() const noexcept {
   if (p_.body == nullptr || !node_aggregated.supports(p_.shape)) return false;
-  const level& nodes = internode::known(*comm())->nodes();
+  const level& nodes = internode::find(*comm())->nodes();
   shape s = p_.shape;
   s.nodes = nodes.groups();
   s.largest_node = nodes.largest();
   s.smallest_node = nodes.smallest();
-  return carried_exchange::footprint(s) <= s.memory_limit;
+  return piggybacked_exchange::footprint(s) <= s.memory_limit;
 }
 
 // Prepares as many candidates as the memory holds; false if that is only one.
 bool preparation::tune() {
   const shape& s = p_.shape;
   const std::size_t limit = s.memory_limit;
-  const auto few = candidates(chooser::of(*comm()).ranked(s, o_, limit), s, o_, limit);
+  const auto few = candidates(chooser::get_or_create(*comm()).ranked(s, o_, limit), s, o_, limit);
   if (few.size() < 2) return false;
   std::size_t needed = autotuner::overhead(s.ranks, few.size());
   for (const candidate_plan& c : few) needed += c.memory;

@@ -29,8 +29,8 @@ class preparation {
   void prepare();
 
   // If there is a step between nodes it carries the small blocks of a blocking call.
-  void carry(agreement_way& way);
-  bool may_carry(const agreement_way& way);
+  void carry(agreement_path& way);
+  bool may_carry(const agreement_path& way);
   [[nodiscard]] bool is_done_by_step() const noexcept;
 
   void describe_shape();

@@ -18,7 +18,7 @@
 #include "exchange/validate.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/progress.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 #include "node/detect.hpp"
 #include "select/choose.hpp"
 #include "select/selection.hpp"
@@ -119,7 +119,7 @@ options in_effect(options o, std::string_view name) {
   o.algorithm = name;
   o.check = o.check || environment::get().check;
   o.progress = progress_of(o);
-  o.timeout = patience::of(o).seconds;
+  o.timeout = call_timeout::of(o).seconds;
   return o;
 }
 
@@ -128,7 +128,7 @@ void add_option(fingerprint& all, const option_row& row, const Value& value) {
   if constexpr (std::is_same_v<Value, time_limit>) {
     if (row.ranks == option_ranks::given) all.add(value > 0);
   } else {
-    if (row.ranks == option_ranks::alike) all.add(value);
+    if (row.ranks == option_ranks::identical) all.add(value);
   }
 }
 
@@ -173,7 +173,7 @@ void propose_units(const exchange& x, int ranks, proposal& mine) {
   if (!e.contiguous()) mine.unit_span = static_cast<std::uint64_t>(e.extent);
 }
 
-bool has_holes(const blocks& side, int ranks) {
+bool has_gaps(const blocks& side, int ranks) {
   if (side.elements == nullptr) return !side.element.contiguous();
   return std::any_of(side.elements, side.elements + ranks, [](const element& e) { return !e.contiguous(); });
 }
@@ -214,7 +214,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
       mine.unmatched = out * pair_weights::sender(comm->rank()) - in * pair_weights::receiver(comm->rank());
   }
   if (x.in_place) propose_units(x, ranks, mine);
-  mine.holes = has_holes(x.recv, ranks) || (!x.in_place && has_holes(x.send, ranks));
+  mine.holes = has_gaps(x.recv, ranks) || (!x.in_place && has_gaps(x.send, ranks));
   mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
   return mine;
 }

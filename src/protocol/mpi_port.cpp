@@ -94,7 +94,7 @@ bool mpi_port::find_transfer() {
   t = {};
   told_ = (told_ + 1) % static_cast<std::uint32_t>(complete_.size());
   --at_hand_;
-  --under_way_;
+  --in_progress_;
   return true;
 }
 
@@ -144,22 +144,22 @@ bool mpi_port::find() {
 
 bool mpi_port::look(const filter& f) {
   filter_ = f;
-  if (!find()) return f.messages && f.transfers && lost_patience();
+  if (!find()) return f.messages && f.transfers && idle_too_long();
   fruitless_ = 0;
   return true;
 }
 
 // `quiet` is returned after a number of polls without news and after a time. Both are needed: one poll may last long
 // because it transfers data, and time also passes while the rank does not run.
-bool mpi_port::lost_patience() {
-  constexpr int patience_looks = 64;
-  if (limits_.patience < 0) return false;
+bool mpi_port::idle_too_long() {
+  constexpr int fruitless_polls = 64;
+  if (limits_.idle_threshold < 0) return false;
   if (fruitless_++ == 0) {
     last_news_ = PMPI_Wtime();
     told_quiet_ = false;
     return false;
   }
-  if (told_quiet_ || fruitless_ <= patience_looks || PMPI_Wtime() - last_news_ <= limits_.patience) return false;
+  if (told_quiet_ || fruitless_ <= fruitless_polls || PMPI_Wtime() - last_news_ <= limits_.idle_threshold) return false;
   told_quiet_ = true;
   next_ = {event::kind::quiet, -1, 0, {}, {}};
   return true;
@@ -202,7 +202,7 @@ void mpi_port::wait(const task& t) {
   while (!test(t)) waiting.pause();
 }
 
-void mpi_port::describe(mpi::wait_note& note) const {
+void mpi_port::describe(mpi::wait_record& note) const {
   note.what = "requests and answers";
   note.comm = comm_.get();
   for (const transfer& t : transfers_)
@@ -307,7 +307,7 @@ void mpi_port::receive(int from, std::span<const unit_run> into, std::uint32_t i
                    .id = id,
                    .number = ++receives_,
                    .incoming = true};
-  ++under_way_;
+  ++in_progress_;
   ++unposted_;
   if (comes_by_itself(from)) post_receive(t);
 }
@@ -317,9 +317,9 @@ bool mpi_port::send(int to, std::span<const unit_run> from, std::uint32_t id) {
   if (to != comm_.rank()) ++messages_;
   if (to != comm_.rank()) bytes_ += static_cast<std::uint64_t>(length) * store_.unit_bytes();
   const bool packs = limits_.chunk > 0;
-  if (!packs || (from.size() == 1 && under_way_ + limits_.reserved < limits_.transfers)) {
+  if (!packs || (from.size() == 1 && in_progress_ + limits_.reserved < limits_.transfers)) {
     const std::size_t t = free_transfer();
-    ++under_way_;
+    ++in_progress_;
     ++sends_;
     transfers_[t] = {.at = from.front().at,
                      .length = length,

@@ -110,11 +110,11 @@ class mpi_port final : public port, private mpi::awaited {
   bool find_taken();
   [[nodiscard]] std::size_t copy_of(std::span<const word> words);
   void count_words(int to, std::span<const word> words) noexcept;
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
   bool find();
   bool find_transfer();
   bool find_message(int from);
-  bool lost_patience();
+  bool idle_too_long();
   void poll();
   void completed(std::size_t number, const MPI_Status& status);
   [[nodiscard]] count_t room(std::size_t number) const noexcept;
@@ -167,9 +167,9 @@ class mpi_port final : public port, private mpi::awaited {
   std::pmr::vector<transfer> transfers_;
   std::pmr::vector<std::uint32_t> complete_;  // transfers that are complete and not yet reported: a ring
   std::uint32_t told_ = 0;
-  std::uint32_t under_way_ = 0;  // transfers
-  std::uint32_t sends_ = 0;      // those of them that leave
-  std::uint32_t receives_ = 0;   // posted so far
+  std::uint32_t in_progress_ = 0;  // transfers
+  std::uint32_t sends_ = 0;        // those of them that leave
+  std::uint32_t receives_ = 0;     // posted so far
   std::uint32_t unposted_ = 0;
   std::pmr::vector<word> words_;  // of messages, the one that arrived last
   std::pmr::vector<int> takers_;  // of messages whose receipt is reported: their receiver; −1: of others

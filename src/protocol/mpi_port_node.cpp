@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "mpi/failure.hpp"
-#include "node/asked_copy.hpp"
+#include "node/requested_copy.hpp"
 #include "node/single_copy.hpp"
 #include "protocol/mpi_port.hpp"
 #include "taquin/error.hpp"
@@ -49,7 +49,7 @@ bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run&
   if (!node_->fetch(from, offset, expected, store_.at(into.at), into.length)) return false;
   const std::size_t t = free_transfer();
   transfers_[t] = {.at = into.at, .length = into.length, .scattered = {}, .peer = from, .id = id, .incoming = true};
-  ++under_way_;
+  ++in_progress_;
   complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
   return true;
 }

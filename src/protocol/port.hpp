@@ -48,7 +48,7 @@ struct port_limits {
   std::uint32_t messages = 1;      ///< messages that may be on their way from this rank
   std::uint32_t transfers = 2;     ///< other transfers that may be on their way, of both directions together
   std::uint32_t reserved = 1;      ///< those of them that are kept for receiving
-  double patience = -1;            ///< seconds without news until next() gives `quiet`; negative: never
+  double idle_threshold = -1;      ///< seconds without news until next() gives `quiet`; negative: never
 };
 
 /// Units that two ranks swap: those that either has started to swap, and those that are done.

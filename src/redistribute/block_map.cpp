@@ -26,7 +26,7 @@ bool permutation::find_chain() {
   const auto n = static_cast<slot>(source_.size());
   for (; !cycles_ && at_ < n; ++at_)
     if (source_[at_] != no_slot && map_.free(at_)) {
-      hole_ = at_;
+      free_region_ = at_;
       end_ = no_slot;
       return true;
     }
@@ -35,7 +35,7 @@ bool permutation::find_chain() {
   for (; at_ < n; ++at_)
     if (source_[at_] != no_slot && source_[at_] != at_) {
       move(at_, spare_);
-      hole_ = end_ = at_;
+      free_region_ = end_ = at_;
       return true;
     }
   return false;
@@ -49,14 +49,14 @@ void permutation::move(slot from, slot to) {
 bool permutation::go_on(std::size_t most) {
   left_ = most;
   while (left_ > 0) {
-    if (hole_ == no_slot && !find_chain()) return true;
-    const slot from = source_[hole_];
+    if (free_region_ == no_slot && !find_chain()) return true;
+    const slot from = source_[free_region_];
     const bool closes = from == end_;
     if (!closes || end_ != no_slot) {
-      move(closes ? spare_ : from, hole_);
-      source_[hole_] = hole_;
+      move(closes ? spare_ : from, free_region_);
+      source_[free_region_] = free_region_;
     }
-    hole_ = closes ? no_slot : from;
+    free_region_ = closes ? no_slot : from;
   }
   return false;
 }

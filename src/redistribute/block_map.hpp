@@ -57,8 +57,8 @@ class permutation {
   block_map& map_;
   std::span<slot> source_;
   slot spare_;
-  slot at_ = 0;          // where to look for the next chain
-  slot hole_ = no_slot;  // the free slot of the chain that is being followed
+  slot at_ = 0;                 // where to look for the next chain
+  slot free_region_ = no_slot;  // the free slot of the chain that is being followed
   slot end_ = no_slot;   // where that chain ends: at a slot to which no block moves, or where the spare block belongs
   bool cycles_ = false;  // no chain begins at a free slot any more
   std::size_t left_ = 0;

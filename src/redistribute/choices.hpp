@@ -7,14 +7,14 @@
 #include "base/environment.hpp"
 #include "base/fingerprint.hpp"
 #include "mpi/progress.hpp"
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::detail {
 
 /// How long it may wait.
-inline patience patience_of(const redistribute_options& o) noexcept {
-  return patience::of({.on_timeout = o.on_timeout, .timeout = o.timeout});
+inline call_timeout timeout_of(const redistribute_options& o) noexcept {
+  return call_timeout::of({.on_timeout = o.on_timeout, .timeout = o.timeout});
 }
 
 /// A thread progresses a started operation.
@@ -30,7 +30,7 @@ inline std::uint64_t choices_of(const redistribute_options& o) {
   all.add(o.check);
   all.add(std::lround(o.least_progress * 1e9));
   all.add(o.in_flight);
-  all.add((by_thread(o) ? 1U : 0U) + (patience_of(o).seconds > 0 ? 2U : 0U));
+  all.add((by_thread(o) ? 1U : 0U) + (timeout_of(o).seconds > 0 ? 2U : 0U));
   return all.value();
 }
 

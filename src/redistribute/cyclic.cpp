@@ -261,14 +261,14 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
   slot live = 0;
   for (slot s = 0; !map.free(s); ++s, ++live)
     if (map[s].rank < a.to) ++first;
-  slot hole = live;
-  const bool extra = hole >= m.staging();  // then increments are single blocks
+  slot free_region = live;
+  const bool extra = free_region >= m.staging();  // then increments are single blocks
   for (slot done = 0; done < a.blocks; done += a.increment) {
     const slot n = std::min(a.increment, a.blocks - done);
     int pending = 0;
     if (a.from >= 0) {
-      for (slot k = 0; k < n; ++k) map.expect(hole + k, {m.rank, indices[done + k]});
-      m.net->receive(a.from, unit_run{hole, n}, 0);
+      for (slot k = 0; k < n; ++k) map.expect(free_region + k, {m.rank, indices[done + k]});
+      m.net->receive(a.from, unit_run{free_region, n}, 0);
       ++pending;
     }
     const unit_run leaving{first + done, n};
@@ -280,10 +280,10 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
       }
     }
     for (; pending > 0; --pending) m.settle(co_await m.net->next());
-    hole = a.to >= 0 ? first + done : hole + n;
+    free_region = a.to >= 0 ? first + done : free_region + n;
     ++m.rounds;
   }
-  if (extra && a.from >= 0 && a.to >= 0) map.move(live, hole);
+  if (extra && a.from >= 0 && a.to >= 0) map.move(live, free_region);
 }
 
 task run_cyclic(machine& m) {

@@ -138,14 +138,14 @@ std::size_t partition_buffers::move_blocks(std::byte* data) noexcept {
   const std::size_t bytes = block_ * bytes_;
   const std::size_t written = source_.size() - static_cast<std::size_t>(std::ranges::count(source_, nothing));
   std::size_t copied = 0;
-  const auto follow = [&](std::size_t hole, std::size_t end) {
-    for (std::uint32_t from = source_[hole]; from != nothing && from != end; from = source_[hole]) {
-      std::memcpy(data + hole * bytes, data + from * bytes, bytes);
+  const auto follow = [&](std::size_t free_region, std::size_t end) {
+    for (std::uint32_t from = source_[free_region]; from != nothing && from != end; from = source_[free_region]) {
+      std::memcpy(data + free_region * bytes, data + from * bytes, bytes);
       copied += bytes;
-      source_[hole] = nothing;
-      hole = from;
+      source_[free_region] = nothing;
+      free_region = from;
     }
-    return hole;
+    return free_region;
   };
   for (std::size_t place = written; place < source_.size(); ++place) follow(place, nothing);
   for (std::size_t place = 0; place < written; ++place) {

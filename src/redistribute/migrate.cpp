@@ -53,7 +53,7 @@ struct migration::state {
   };
 
   state(const arguments& x, const redistribute_options& o)
-      : running(facts, patience_of(o), nullptr),
+      : running(call_word, timeout_of(o), nullptr),
         user(x.comm),
         items(x.items),
         keeps(x.keeps),
@@ -104,7 +104,7 @@ struct migration::state {
     return most;
   }
 
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::migration);
+  static constexpr std::uint64_t call_word = mpi::progress_record::of(mpi::call_kind::migration);
   call running;
   MPI_Comm user;
   std::size_t items;

@@ -15,7 +15,7 @@ namespace taquin::detail {
 
 namespace {
 
-using kind = node_line::kind;
+using kind = mailbox::kind;
 
 constexpr std::size_t header = cache_line;
 
@@ -80,7 +80,7 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
 bool node_steps::agreed(const setting& s, const channel& c, word w) noexcept {
   const std::uint32_t asked = choices(s, w);
   for (int k = 0; k < c.size(); ++k) {
-    const node_line& line = k == c.rank() ? c.to(k) : c.from(k);
+    const mailbox& line = k == c.rank() ? c.to(k) : c.from(k);
     if (line.what() == kind::record || line.choices != asked) return false;
   }
   return true;
@@ -169,7 +169,7 @@ void node_steps::write_lists(const given_map& given) {
     if (const auto place = find_shared(units_.at(0), map_.blocks() * s_.block_bytes)) mine->shared = *place;
   }
   for (int r = 0; r < c_.size(); ++r) {
-    node_line& line = c_.to(r);
+    mailbox& line = c_.to(r);
     const std::uint32_t n = out_at_[as_size(r) + 1] - out_at_[as_size(r)];
     line.place = header + out_at_[as_size(r)] * sizeof(listed);
     line.describe(n > 0 ? way_ : kind::none, n);
@@ -202,7 +202,7 @@ bool node_steps::learn() {
   if (come > map_.blocks() - std::min<std::size_t>(stay, map_.blocks())) return false;
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank()) continue;
-    const node_line& line = c_.from(from);
+    const mailbox& line = c_.from(from);
     const auto* const list = reinterpret_cast<const listed*>(c_.room(from) + line.place);
     for (std::uint64_t i = 0; i < line.size(); ++i) {
       good = taken_.add(list[i].index) && good;
@@ -216,7 +216,7 @@ bool node_steps::learn() {
 }
 
 // Reads blocks into staging. Places of dead blocks would do, but if another rank has an error no rank may write.
-bool node_steps::read(int source, const node_line& line) {
+bool node_steps::read(int source, const mailbox& line) {
   owner from;
   std::memcpy(&from, c_.room(source), sizeof from);
   const std::byte* const seen =
@@ -243,7 +243,7 @@ void node_steps::pack() {
   for (int r = 0; r < c_.size(); ++r) {
     const std::uint32_t first = out_at_[as_size(r)];
     const std::uint32_t end = out_at_[as_size(r) + 1];
-    node_line& line = c_.to(r);
+    mailbox& line = c_.to(r);
     line.place = at;
     line.describe(end > first ? way_ : kind::none, end - first);
     if (way_ != kind::room) continue;

@@ -72,7 +72,7 @@ class node_steps {
   void choose_way();
   void write_lists(const given_map& given);
   bool learn();
-  bool read(int source, const node_line& line);
+  bool read(int source, const mailbox& line);
   void pack();
   void put();
   void account(statistics& s) const noexcept;
@@ -89,7 +89,7 @@ class node_steps {
   place_set taken_;
   std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
   const listed* list_ = nullptr;    // in this rank's room of the first step
-  node_line::kind way_ = node_line::kind::none;
+  mailbox::kind way_ = mailbox::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used
   bool moves_here_ = false;

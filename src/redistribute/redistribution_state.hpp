@@ -44,7 +44,7 @@ struct redistribution::state final {
   };
 
   state(const arguments&, const redistribute_options& o)
-      : running(facts, patience_of(o), o.stats), budget(o.memory), options(o) {}
+      : running(call_word, timeout_of(o), o.stats), budget(o.memory), options(o) {}
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() { running.forget(); }
@@ -260,7 +260,7 @@ struct redistribution::state final {
   static failure::block_map repair(std::unique_ptr<state>& self, MPI_Comm survivors,
                                    const std::optional<given_map>& back, const char* invalid_text);
 
-  static constexpr std::uint64_t facts = mpi::whereabouts::of(mpi::call_kind::redistribution);
+  static constexpr std::uint64_t call_word = mpi::progress_record::of(mpi::call_kind::redistribution);
   call running;          // first: the members that follow use its communicator
   mpi::plan_tags tags;   // pending between start() and wait()
   memory_budget budget;  // before the members that return their memory to it

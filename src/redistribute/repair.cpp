@@ -51,7 +51,7 @@ struct judges {
     for (std::size_t r = 0; r < there.size(); ++r)
       if (there[r] != MPI_UNDEFINED) old[as_size(there[r])] = static_cast<int>(r);
   }
-  [[nodiscard]] std::size_t judge(int to) const {
+  [[nodiscard]] std::size_t arbiter(int to) const {
     const int r = there[as_size(to)];
     return as_size(r == MPI_UNDEFINED ? to % static_cast<int>(old.size()) : r);
   }
@@ -138,7 +138,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
   number_table claims(now.size());
   for (const part& p : map.outgoing)
     for_each_block(p, [&](const part& one) {
-      auto& to = claims.to[of.judge(one.peer)];
+      auto& to = claims.to[of.arbiter(one.peer)];
       to.push_back(one.peer);
       to.push_back(static_cast<int>(one.offset));
     });
@@ -161,7 +161,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
   std::vector<part> kept;
   for (const part& p : map.outgoing)
     for_each_block(p, [&](const part& one) {
-      const std::size_t r = of.judge(one.peer);
+      const std::size_t r = of.arbiter(one.peer);
       if (answers.from(r)[next[r]++] != 0) append(kept, one);
     });
   map.outgoing = std::move(kept);
@@ -188,16 +188,16 @@ class origins_of_blocks {
     for (const part& p : map.outgoing) for_each_block(p, [&](const part& one) { keep(one, one.peer); });
   }
 
-  void judge(bool over) {
+  void arbiter(bool over) {
     number_table holders(now_.size());
     for (std::size_t k = 0; k < here_.size(); ++k)
       for (const int n : {here_[k].peer, static_cast<int>(here_[k].offset), static_cast<int>(k)})
-        holders.to[of_.judge(here_[k].peer)].push_back(n);
+        holders.to[of_.arbiter(here_[k].peer)].push_back(n);
     holders.exchange(now_);
     number_table origins(now_.size());
     for (int k = 0; k < given_.units(); ++k)
       if (const auto to = static_cast<int>(given_.rank(k)); to >= 0)
-        for (const int n : {to, static_cast<int>(given_.index(k)), k}) origins.to[of_.judge(to)].push_back(n);
+        for (const int n : {to, static_cast<int>(given_.index(k)), k}) origins.to[of_.arbiter(to)].push_back(n);
     origins.exchange(now_);
 
     std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
@@ -278,7 +278,7 @@ class origins_of_blocks {
 void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now) {
   const judges of(before, now);
   origins_of_blocks all(map, of, given, now);
-  all.judge(over);
+  all.arbiter(over);
   all.write(map);
 }
 

@@ -21,22 +21,22 @@ namespace taquin::detail {
 namespace {
 
 // The header of this rank for the others.
-struct told_targets {
-  explicit told_targets(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), index(memory) {}
+struct target_headers {
+  explicit target_headers(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), index(memory) {}
   std::pmr::vector<int> ranks;   // that get blocks of this one
   std::pmr::vector<int> counts;  // of blocks for each of them
   std::pmr::vector<word> index;  // of the blocks in targets::order
 
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&told_targets::ranks, at_most{std::min(s.ranks, s.outgoing)});
-    each(&told_targets::counts, at_most{std::min(s.ranks, s.outgoing)});
-    each(&told_targets::index, s.outgoing);
+    each(&target_headers::ranks, at_most{std::min(s.ranks, s.outgoing)});
+    each(&target_headers::counts, at_most{std::min(s.ranks, s.outgoing)});
+    each(&target_headers::index, s.outgoing);
   }
 };
 
 // `t.out_at`, `t.order` and this rank's header. Returns how many blocks stay.
-std::size_t list_own(const machine& m, targets& t, told_targets& told) {
+std::size_t list_own(const machine& m, targets& t, target_headers& told) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
   const block_map& map = *m.map;
@@ -87,10 +87,10 @@ struct arriving {
 
 }  // namespace
 
-std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<told_targets>(s); }
+std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<target_headers>(s); }
 
 // Among nodes a rank that has no place receives all blocks without a request, block by block
-// (carried_notices::move_rest).
+// (piggybacked_headers::move_rest).
 bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory) {
   if (comm.size() < 2) return false;
   if (node != nullptr) return true;
@@ -102,7 +102,7 @@ bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::s
 
 target_exchange::outcome target_exchange::operator()(const machine& m, targets& t, bool valid, memory_budget& budget) {
   const unobserved part_of_another_call;
-  told_targets told(m.memory);
+  target_headers told(m.memory);
   std::size_t stay = 0;
   try {
     if (valid) stay = list_own(m, t, told);

@@ -25,6 +25,6 @@ class activity {
 };
 
 /// Set before the program's first exchange and never taken back.
-inline constinit activity* heard_by = nullptr;
+inline constinit activity* activity_observer = nullptr;
 
 }  // namespace taquin::detail

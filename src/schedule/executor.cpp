@@ -142,8 +142,8 @@ void executor::taken(std::uint32_t i) {
 }
 
 void executor::tell_complete(std::uint32_t i) const noexcept {
-  if (heard_by != nullptr) [[unlikely]]
-    heard_by->completes(wires_[i].told);
+  if (activity_observer != nullptr) [[unlikely]]
+    activity_observer->completes(wires_[i].told);
 }
 
 // Peers of a plan that send nothing back could be flooded by one start after another: a message to them waits for its
@@ -157,9 +157,9 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   wire& w = wires_[i];
   const message& m = schedule_.messages[i];
   pack_message(i);
-  if (heard_by != nullptr) [[unlikely]]
-    w.told = heard_by->posts(m.way == direction::send ? activity::way::sends : activity::way::receives, where_.comm,
-                             m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
+  if (activity_observer != nullptr) [[unlikely]]
+    w.told = activity_observer->posts(m.way == direction::send ? activity::way::sends : activity::way::receives,
+                                      where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
   const int tag = where_.tag + m.tag;
   in_slot_[slot] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
@@ -204,8 +204,8 @@ void executor::enter() {
 
 void executor::begin() {
   walk_.enter();
-  if (heard_by != nullptr && walk_.slots() > 0) [[unlikely]]
-    told_ = heard_by->begins(walk_.round());
+  if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
+    told_ = activity_observer->begins(walk_.round());
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
   copy_locally();
 }
@@ -244,8 +244,8 @@ bool executor::over() const noexcept {
 }
 
 void executor::leave() {
-  if (heard_by != nullptr && walk_.slots() > 0) [[unlikely]]
-    heard_by->completes(told_);
+  if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
+    activity_observer->completes(told_);
   if (walk_.now().arrives && where_.shared != nullptr) {
     where_.shared->arrive();
     mpi::spend_on_lines(1);
@@ -298,7 +298,7 @@ bool executor::advance(bool block) {
   if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
       walk_.open() == used) {  // nothing follows: complete all together
     if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
-    if (!staging_.empty() || heard_by != nullptr)
+    if (!staging_.empty() || activity_observer != nullptr)
       for (std::uint32_t slot = 0; slot < used; ++slot) taken(in_slot_[slot]);
     walk_.complete_all();
     return true;
@@ -345,7 +345,7 @@ void executor::check_sizes() {
 }
 
 // The peers of pending messages.
-void executor::describe(mpi::wait_note& note) const {
+void executor::describe(mpi::wait_record& note) const {
   const std::size_t rounds = schedule_.rounds.size();
   note.what = fmt::format("round {} of {}", std::min(walk_.round() + 1, rounds), rounds);
   if (!walk_.over() && !walk_.entered()) note.what += ", for the other ranks of the node";

@@ -117,7 +117,7 @@ class executor final : public operation, private mpi::awaited {
   void complete_some(bool block);
   bool advance(bool block);
   void check_sizes();
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
 
   schedule schedule_;
   walk walk_;

@@ -61,16 +61,16 @@ MPI_Datatype executor::make_indexed(const message& m) {
   std::pmr::memory_resource* memory = derived_.get_allocator().resource();
   std::pmr::vector<int> lengths(m.regions, memory);
   std::pmr::vector<MPI_Aint> places(m.regions, memory);
-  bool alike = true;
+  bool identical = true;
   for (std::uint32_t i = 0; i < m.regions; ++i) {
     TAQUIN_MPI(PMPI_Get_address(at(first[i]), &places[i]));
     lengths[i] = static_cast<int>(first[i].count);
-    alike = alike && lengths[i] == lengths[0];
+    identical = identical && lengths[i] == lengths[0];
   }
   const auto n = static_cast<int>(m.regions);
   const MPI_Datatype type = schedule_.types[first->type].type;
   MPI_Datatype all = MPI_DATATYPE_NULL;
-  if (alike) {
+  if (identical) {
     TAQUIN_MPI(PMPI_Type_create_hindexed_block(n, lengths[0], places.data(), type, &all));
   } else {
     TAQUIN_MPI(PMPI_Type_create_hindexed(n, lengths.data(), places.data(), type, &all));

@@ -114,7 +114,7 @@ void scan_all_elements(const pattern_call& c, MPI_Comm comm) {
   std::byte* mine = totals.data() + std::max<count_t>(0, -e.true_lb);
   std::byte* before = mine + span;
   typed_copy(to + (count - 1) * e.extent, 1, e, mine, 1, e);
-  auto& group = mpi::communicator::of(filled);
+  auto& group = mpi::communicator::get_or_create(filled);
   execute({collective::scan, mine, before, 1, type, op}, group);
   // The scan includes this rank: its predecessor's result is the sum of the ranks before.
   const int next = group.rank() + 1 < group.size() ? group.rank() + 1 : MPI_PROC_NULL;

@@ -107,7 +107,7 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
     most[3] = std::thread::hardware_concurrency();
   }
   mpi::allreduce(std::span<std::int64_t>(most), MPI_MAX, comm.get());
-  alike_ = most[0] == -most[1];
+  identical_ = most[0] == -most[1];
   tell(text, most[2], comm);
   if (!text.empty()) profile_ = from_json(text);
   int cores = std::max(static_cast<int>(most[3]), 1);
@@ -121,14 +121,14 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   share_cores(profile_.model, nodes.largest(), cores);
 }
 
-chooser& chooser::of(mpi::communicator& comm) {
-  if (chooser* const made = known(comm)) return *made;
+chooser& chooser::get_or_create(mpi::communicator& comm) {
+  if (chooser* const made = find(comm)) return *made;
   return *comm.kept.put(kept_as, std::shared_ptr<chooser>(new chooser(comm)));
 }
 
 std::vector<const algorithm*> chooser::ranked(const shape& s, const options& o, std::size_t limit) {
   auto best = ranking(s, o, true, limit, profile_);
-  return alike_ ? best : told(best);
+  return identical_ ? best : told(best);
 }
 
 // Rank 0's, by their numbers in the list.
@@ -150,7 +150,7 @@ std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mi
 
 level_names chooser::levels(const shape& s, const options& o) {
   level_names names = choose_levels(s, o, profile_.model);
-  if (!alike_) {
+  if (!identical_) {
     mpi::broadcast(std::span<char>(names.text()), 0, comm_.get());
     names.cut_at_zero();
   }
@@ -224,7 +224,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
   if (!serves_within(a, s, o, limit)) {
     took_heap_ = true;
     a = decide(s, o, reused, limit, profile_, nullptr).what;
-    if (!alike_) a = told({&a, 1}).front();
+    if (!identical_) a = told({&a, 1}).front();
     if (a == nullptr) refuse_unserved(s, comm_);
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[choice] = a;
@@ -249,15 +249,15 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
   if (contests_.size() >= most_remembered) contests_.clear();
   const std::uint64_t kind = kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit;
   auto [at, is_new] = contests_.try_emplace(kind);
-  contest& c = at->second;
+  algorithm_trial& c = at->second;
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {
     took_heap_ = true;
     const decision d = decide(s, o, false, limit, profile_, nullptr);
     if (d.what == nullptr) refuse_unserved(s, comm_);
     std::array<const algorithm*, 2> both{d.what, d.rival};
-    if (!alike_) std::ranges::copy(told(both), both.begin());
-    c = contest(both[0], both[1]);
+    if (!identical_) std::ranges::copy(told(both), both.begin());
+    c = algorithm_trial(both[0], both[1]);
   }
   turn_ = c.next();
   if (!c.settled()) running_ = &c;

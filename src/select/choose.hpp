@@ -15,7 +15,7 @@
 #include "algorithms/nodes/level_choice.hpp"
 #include "base/sizes.hpp"
 #include "mpi/communicator.hpp"
-#include "select/contest.hpp"
+#include "select/algorithm_trial.hpp"
 #include "select/selection.hpp"
 
 namespace taquin::detail {
@@ -26,11 +26,11 @@ class chooser {
   /// The communicator's chooser. The first call is collective: rank 0 reads TAQUIN_PROFILE and broadcasts it, so that
   /// no rank decides by figures that another has not. A profile that cannot be read, or that was made on another
   /// machine, is a warning on rank 0 and the built-in model serves.
-  static chooser& of(mpi::communicator& comm);
+  static chooser& get_or_create(mpi::communicator& comm);
   chooser(const chooser&) = delete;
   chooser& operator=(const chooser&) = delete;
   /// The result of an earlier `of`, or null. Local.
-  static chooser* known(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
+  static chooser* find(const mpi::communicator& comm) noexcept { return comm.kept.get(kept_as); }
 
   /// The algorithm for an agreed shape. Remembered by the shape, its sizes to a quarter of an octave. Collective; where
   /// cores differ, rank 0 makes choices that are not remembered.
@@ -52,8 +52,8 @@ class chooser {
   /// profile it does. A rank where it does not brings a header without blocks to the step. Local.
   [[nodiscard]] bool leaves_to_step(const algorithm& step, const shape& mine, const options& o);
 
-  /// Without measurements, blocking calls between nodes are tuned online (`contest`): this rank's time of the last
-  /// call with a chosen algorithm. Local.
+  /// Without measurements, blocking calls between nodes are tuned online (`algorithm_trial`): this rank's time of the
+  /// last call with a chosen algorithm. Local.
   void took(seconds time) noexcept { last_time_ = time; }
   /// The same in nanoseconds for the agreement; unlimited if none is requested.
   [[nodiscard]] std::uint64_t last_time() const noexcept;
@@ -62,13 +62,13 @@ class chooser {
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
   /// Whether all ranks compute the same times: otherwise rank 0 broadcasts its choice.
-  [[nodiscard]] bool computes_alike() const noexcept { return alike_; }
+  [[nodiscard]] bool computes_identical() const noexcept { return identical_; }
   /// For tests: figures of this rank alone.
   void believe(profile p) noexcept {
     profile_ = std::move(p);
     profile_.given = true;
     last_.known = false;
-    alike_ = false;
+    identical_ = false;
   }
 
  private:
@@ -77,7 +77,7 @@ class chooser {
   std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
-  bool alike_ = true;
+  bool identical_ = true;
   bool followed_rule_ = false;
   bool took_heap_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
@@ -91,8 +91,8 @@ class chooser {
   bool looks_up_step(const algorithm& step, const shape& mine, const options& o);
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
-  std::unordered_map<std::uint64_t, contest> contests_;
-  contest* running_ = nullptr;  // whose call was last, by `turn_`
+  std::unordered_map<std::uint64_t, algorithm_trial> contests_;
+  algorithm_trial* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;
   std::optional<seconds> last_time_;
 };

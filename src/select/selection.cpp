@@ -32,14 +32,14 @@ shape scaled(shape s, double factor) {
 
 }  // namespace
 
-bool carried_by_agreement(const algorithm& a, const shape& s) noexcept {
-  return a.carried.cost != nullptr && s.carries();
+bool piggybacked_on_agreement(const algorithm& a, const shape& s) noexcept {
+  return a.piggybacked.cost != nullptr && s.carries();
 }
 
 namespace {
 
 seconds formula(const algorithm& a, const shape& s, const options& o, bool reused, const machine_model& m) {
-  if (!reused && carried_by_agreement(a, s)) return a.carried.cost(s, o, m);
+  if (!reused && piggybacked_on_agreement(a, s)) return a.piggybacked.cost(s, o, m);
   const seconds time = a.cost(s, o, m);
   if (a.preparation != nullptr) return time + a.preparation(s, o, m, reused);
   return reused ? time : time + terms(s, m).packs(1, static_cast<double>(a.memory(s, o)));
@@ -194,7 +194,7 @@ decision decide(const shape& given, const options& o, bool reused, std::size_t l
   if (step != nullptr && !best.empty() && best.front() == step) return {step, nullptr, why::step};
   shape s = given;
   if (step != nullptr) {  // it does not carry the blocks
-    s.carried_block = 0;
+    s.piggybacked_block = 0;
     best = ranking(s, o, reused, limit, p);
   }
   if (best.empty()) return {select(s, o, reused, limit, p), nullptr, why::least_memory};
@@ -213,7 +213,7 @@ namespace {
 template <class Value>
 void add_option(fingerprint& key, const option_row& row, const Value& value) {
   if constexpr (!std::is_floating_point_v<Value>)
-    if (row.part != "call" && row.ranks == option_ranks::alike) key.add(value);
+    if (row.part != "call" && row.ranks == option_ranks::identical) key.add(value);
 }
 
 }  // namespace

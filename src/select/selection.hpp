@@ -82,7 +82,7 @@ void share_cores(machine_model& m, int on_node, int cores) noexcept;
 int skew_of(const shape& s) noexcept;
 
 /// The step of a blocking call has carried the small blocks of `a`.
-bool carried_by_agreement(const algorithm& a, const shape& s) noexcept;
+bool piggybacked_on_agreement(const algorithm& a, const shape& s) noexcept;
 
 /// The time of one exchange with `a`. Where this algorithm was measured on as many ranks with a problem of the same
 /// kind and skew, between the nearest sizes (linear in the logarithms; beyond the ends the model's growth); otherwise

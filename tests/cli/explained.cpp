@@ -105,7 +105,8 @@ TEST(explanations, name_what_auto_takes_for_300_random_exchanges) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto on = cli::placement::of_world();
-  const detail::profile profile = detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD)).known();
+  const detail::profile profile =
+      detail::chooser::get_or_create(mpi::communicator::get_or_create(MPI_COMM_WORLD)).known();
   std::mt19937 random(static_cast<std::uint32_t>(ranks));
   std::vector<std::pair<count_t, std::string>> wrong;
   std::optional<workloads::workload> keep;

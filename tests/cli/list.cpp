@@ -2,7 +2,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/sparse/algorithm.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "program.hpp"
 #include "redistribute/machine.hpp"
 
@@ -16,7 +16,7 @@ TEST(list, json_names_every_algorithm_of_the_list_in_order) {
   std::vector<std::string> names;
   for (const auto* a : detail::algorithms()) names.emplace_back(a->name);
   for (const auto* a : detail::sparse_algorithms()) names.emplace_back(a->name);
-  for (const auto& way : harness::sparse_ways()) names.emplace_back(way.name);
+  for (const auto& way : harness::sparse_methods()) names.emplace_back(way.name);
   ASSERT_EQ(all.size(), names.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(all[i]["name"], names[i]);

@@ -14,8 +14,8 @@ namespace {
 TEST(plan_sparse, brings_every_block_by_each_algorithm_that_serves) {
   for (const auto* a : detail::sparse_algorithms()) {
     const auto r = taquin(0, "plan -n 6 --collective sparse -w ring --per-pair -b 100 --per-node " +
-                                 std::string(a == &detail::node_step_way ? "6" : "1") + " -a " + std::string(a->name) +
-                                 " --json -");
+                                 std::string(a == &detail::node_step_algorithm ? "6" : "1") + " -a " +
+                                 std::string(a->name) + " --json -");
     if (r.status != 0) {  // one that ranks without a common node cannot use
       EXPECT_NE(r.err.find("does not serve"), std::string::npos) << r.err;
       continue;

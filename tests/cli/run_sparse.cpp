@@ -68,7 +68,7 @@ TEST(run_sparse, memory_that_is_too_small_is_a_record_with_the_reason) {
 TEST(run_sparse, wrong_arguments_are_told_once_with_status_2) {
   const std::pair<const char*, const char*> cases[] = {
       {"-a pairwise",
-       "unknown sparse algorithm 'pairwise'; known are all, auto, node_step, carried_notices, "
+       "unknown sparse algorithm 'pairwise'; known are all, auto, node_step, piggybacked_headers, "
        "notify_tree"},
       {"--in-place", "without --in-place"},
       {"-w bogus", "unknown workload 'bogus'"},

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "algorithms/sparse/algorithm.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "program.hpp"
 
 namespace taquin::cli {
@@ -31,7 +31,7 @@ TEST(simulate_sparse, every_algorithm_and_every_way_by_hand_has_a_time_where_it_
   auto times = predicted("-n 16 --per-node 4 -w sparse:4 --per-pair -b 1K");
   times.merge(predicted("-n 16 -w sparse:4 --per-pair -b 1K"));  // all on one node
   for (const auto* a : detail::sparse_algorithms()) EXPECT_GT(times[std::string(a->name)], 0) << a->name;
-  for (const auto& w : harness::sparse_ways()) EXPECT_GT(times[std::string(w.name)], 0) << w.name;
+  for (const auto& w : harness::sparse_methods()) EXPECT_GT(times[std::string(w.name)], 0) << w.name;
 }
 
 TEST(simulate_sparse, only_those_that_are_named_are_predicted) {
@@ -88,7 +88,7 @@ std::map<std::string, nlohmann::json> explained(const std::string& arguments) {
 
 TEST(explain_sparse, says_what_auto_takes_on_a_node_between_nodes_and_by_messages) {
   const std::array<std::pair<const char*, const char*>, 3> cases{
-      {{"-n 16", "node_step"}, {"-n 16 --per-node 4", "carried_notices"}, {"-n 16 --per-node 1", "notify_"}}};
+      {{"-n 16", "node_step"}, {"-n 16 --per-node 4", "piggybacked_headers"}, {"-n 16 --per-node 1", "notify_"}}};
   for (const auto& [where, expected] : cases) {
     for (const auto& [name, row] : explained(std::string(where) + " -w sparse:4 --per-pair -b 1K")) {
       if (!row["chosen"].get<bool>()) continue;
@@ -104,7 +104,8 @@ TEST(explain_sparse, has_the_predictions_of_simulate_and_the_ways_by_hand) {
   const auto cores = std::to_string(std::thread::hardware_concurrency());
   for (const auto& [name, time] : predicted(what + " --cores " + cores))
     EXPECT_DOUBLE_EQ(rows[name]["predicted_s"].get<double>(), time);
-  for (const auto& w : harness::sparse_ways()) EXPECT_TRUE(rows[std::string(w.name)]["by_hand"].get<bool>()) << w.name;
+  for (const auto& w : harness::sparse_methods())
+    EXPECT_TRUE(rows[std::string(w.name)]["by_hand"].get<bool>()) << w.name;
 }
 
 TEST(explain_sparse, says_why_an_algorithm_does_not_serve) {

@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
-    auto& comm = taquin::mpi::communicator::of(MPI_COMM_WORLD);
+    auto& comm = taquin::mpi::communicator::get_or_create(MPI_COMM_WORLD);
     const auto view = taquin::detail::nodes_of(comm, {});
     const auto& nodes = view->topology.nodes();
     std::vector<int> sizes;

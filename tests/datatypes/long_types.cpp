@@ -47,7 +47,7 @@ TEST_P(long_types, are_packed_right_in_bounded_memory) {
   std::iota(data.begin(), data.end(), 0);
   std::size_t peak = 0;
   {
-    const heap_watch watch;
+    const heap_watch deadline;
     pack(data.data(), 1, type.get(), packed.data());
     peak = heap_watch::peak();
   }
@@ -78,7 +78,7 @@ TEST_P(long_types, are_not_decoded_where_the_mpi_library_packs) {
   run(warm, {.algorithm = "spread_out"});
   std::size_t peak = 0;
   {
-    const heap_watch watch;
+    const heap_watch deadline;
     run(exchange::alltoallv(data.data(), count_view(out.data()), count_view(zeros.data()), type.get(), received.data(),
                             count_view(in.data()), count_view(zeros.data()), type.get(), comm.get()),
         {.algorithm = "spread_out"});

@@ -53,11 +53,11 @@ T& kept(T&& made) {
 bool same_in_c(const failure::block_map& map) {
   TAQUIN_Block_map c;
   const auto same = [](const TAQUIN_Part* parts, MPI_Count n, const std::vector<failure::part>& list) {
-    bool alike = n == static_cast<MPI_Count>(list.size());
-    for (std::size_t k = 0; alike && k < list.size(); ++k)
-      alike = parts[k].state == static_cast<int>(list[k].what) && parts[k].peer == list[k].peer &&
-              parts[k].offset == list[k].offset && parts[k].length == list[k].length && parts[k].at == list[k].at;
-    return alike;
+    bool identical = n == static_cast<MPI_Count>(list.size());
+    for (std::size_t k = 0; identical && k < list.size(); ++k)
+      identical = parts[k].state == static_cast<int>(list[k].what) && parts[k].peer == list[k].peer &&
+                  parts[k].offset == list[k].offset && parts[k].length == list[k].length && parts[k].at == list[k].at;
+    return identical;
   };
   return TAQUIN_Failure_blocks(&c) == MPI_SUCCESS && c.known == 1 && c.unit_bytes == map.unit_bytes &&
          same(c.outgoing, c.outgoing_size, map.outgoing) && same(c.incoming, c.incoming_size, map.incoming) &&

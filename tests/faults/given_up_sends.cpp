@@ -31,9 +31,9 @@ namespace taquin::test {
 namespace {
 
 /// Words that all ranks see, whatever taquin does.
-class board {
+class descriptor {
  public:
-  board() {
+  descriptor() {
     detail::mapping_key key;
     if (rank_in(MPI_COMM_WORLD) == 0) memory_ = detail::mapping::create(64, key, detail::mapping::pages::now);
     MPI_Bcast(&key, sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -48,8 +48,8 @@ class board {
   detail::mapping memory_;
 };
 
-const board& all_see() {
-  static const board b;
+const descriptor& all_see() {
+  static const descriptor b;
   return b;
 }
 std::atomic<int>& late_one_waits() { return all_see().word(0); }

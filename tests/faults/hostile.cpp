@@ -137,7 +137,7 @@ bool short_way(const hostile_recipe& r, const world& w) {
 }
 
 // The required effect of one rank's harm, by the contract.
-std::string judge(const hostile_recipe& r, std::span<const verdict> all, const world& w) {
+std::string arbiter(const hostile_recipe& r, std::span<const verdict> all, const world& w) {
   const auto count = [&](ending how) { return std::ranges::count(all, how, &verdict::how); };
   const auto errors = std::ranges::count_if(all, is_error);
   const bool hard = r.harm == offence::memory || r.harm == offence::no_memory || r.harm == offence::mpi_call;
@@ -308,7 +308,7 @@ result run_once(const hostile_recipe& r, const world& w) {
     if (bad.empty() && mine.how == ending::refused && mine.untouched == 0 && !may_be_written(r, w) &&
         !(r.harm == offence::no_memory || r.harm == offence::memory))
       bad = "an error that all ranks have came when something was written already";
-    if (bad.empty() && w.rank == 0) bad = judge(r, all, w);
+    if (bad.empty() && w.rank == 0) bad = arbiter(r, all, w);
     if (!bad.empty()) bad += text_of(all);
     out.whole = is_whole(r, all, w);
     out.noticed = std::ranges::any_of(all, is_error);
@@ -336,7 +336,7 @@ std::string run_problem(const hostile_recipe& r, const world& w, harm_tally* tal
   const left_over before = left_over::now();
   std::size_t bytes = 0;
   {
-    const heap_watch watch;
+    const heap_watch deadline;
     const auto live = [&] {
       first = run_once(r, w);
       const std::size_t text = first.bad.capacity() > 15 ? first.bad.capacity() + 1 : 0;

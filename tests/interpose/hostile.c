@@ -93,10 +93,10 @@ static int call(const recipe *r, MPI_Comm comm, int harms) {
   return code;
 }
 
-static long under_way;
+static long in_progress;
 static void hangs(int signal) {
   (void)signal;
-  const recipe r = make(under_way);
+  const recipe r = make(in_progress);
   fprintf(stderr, "hostile: hang: rank %d: problem %ld (form %d, offence %s of rank %d)\n", world_rank, r.number,
           r.form, names[r.offence], r.offender);
   _exit(1);
@@ -150,9 +150,9 @@ int main(int argc, char **argv) {
   CHECK(argc == 3 && ranks > 1 && ranks <= most_ranks);
   const long first = atol(argv[1]), problems = atol(argv[2]);
   signal(SIGALRM, hangs);
-  for (under_way = first; under_way < first + problems; ++under_way) {
+  for (in_progress = first; in_progress < first + problems; ++in_progress) {
     alarm(100);
-    const recipe r = make(under_way);
+    const recipe r = make(in_progress);
     problem(&r);
   }
   alarm(0);

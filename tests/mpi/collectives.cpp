@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mpi/communicator.hpp"
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 #include "support/heap_watch.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
@@ -29,9 +29,9 @@ class collective : public testing::TestWithParam<std::size_t> {
   template <class Work>
   void in_call(Work work) {
     const present here(comm.get());
-    const test::heap_watch watch;
+    const test::heap_watch deadline;
     work();
-    EXPECT_EQ(watch.calls(), 0U);
+    EXPECT_EQ(deadline.calls(), 0U);
   }
 
   communicator::lease comm;

@@ -68,7 +68,7 @@ std::string message_of(const options& o) {
 
 TEST(nodes, ranks_of_one_machine_share_a_node) {
   const world w;
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   const auto view = nodes_of(comm, {});
   EXPECT_EQ(view->topology.nodes().groups(), 1);
   EXPECT_EQ(view->topology.nodes().size(0), w.ranks);
@@ -77,7 +77,7 @@ TEST(nodes, ranks_of_one_machine_share_a_node) {
 
 TEST(nodes, given_sizes_are_taken_and_kept) {
   const world w;
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   std::vector<int> sizes(1, 1);
   if (w.ranks > 1) sizes.push_back(w.ranks - 1);
   const auto view = nodes_of(comm, sizes);
@@ -112,7 +112,7 @@ TEST(nodes, belong_to_the_communicator_that_was_asked_for) {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, w.rank % 2, -w.rank, &half);
   {
-    const auto view = nodes_of(mpi::communicator::of(half), {});
+    const auto view = nodes_of(mpi::communicator::get_or_create(half), {});
     int ranks = 0;
     MPI_Comm_size(half, &ranks);
     EXPECT_EQ(static_cast<int>(view->topology.nodes().ranks.size()), ranks);

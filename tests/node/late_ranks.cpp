@@ -17,8 +17,8 @@ namespace taquin::test {
 namespace {
 
 using detail::channel;
-using detail::node_line;
-using kind = node_line::kind;
+using detail::mailbox;
+using kind = mailbox::kind;
 
 constexpr std::size_t words = 500;  // of a block in a room, and in the sender's own buffer
 
@@ -65,9 +65,9 @@ class late_rank {
   }
   void write(int reader) {
     if (reader == c_.rank()) return;
-    node_line& line = c_.to(reader);
+    mailbox& line = c_.to(reader);
     const kind way = way_to(c_.rank(), reader);
-    const std::size_t n = way == kind::here ? node_line::capacity / 8 : words;
+    const std::size_t n = way == kind::here ? mailbox::capacity / 8 : words;
     line.describe(way, n * 8);
     const auto put = [&](void* to) {
       for (std::size_t i = 0; i < n; ++i) {
@@ -85,7 +85,7 @@ class late_rank {
   /// Waits until the block to a reader is not needed any more; takes an offer back at a moment of its own.
   void let_go(int reader) {
     const kind way = way_to(c_.rank(), reader);
-    node_line& line = c_.to(reader);
+    mailbox& line = c_.to(reader);
     if (way == kind::remote) c_.wait([&] { return c_.has_fetched(reader, c_.step()); });
     if (way != kind::offered) return;
     delay();
@@ -98,7 +98,7 @@ class late_rank {
   }
   /// True for a block that had to be fetched.
   bool read(int writer) {
-    node_line& line = c_.from(writer);
+    mailbox& line = c_.from(writer);
     const kind way = way_to(writer, c_.rank());
     if (way == kind::offered && !line.end_offer(kind::claimed)) c_.wait([&] { return line.what() == kind::moved; });
     const kind now = line.what();

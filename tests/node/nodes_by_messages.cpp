@@ -14,11 +14,11 @@ namespace taquin::detail {
 namespace {
 
 TEST(nodes_by_messages, share_no_memory) {
-  auto& comm = mpi::communicator::of(MPI_COMM_WORLD);
+  auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   const auto view = nodes_of(comm, {});
   ASSERT_GT(view->topology.nodes().groups(), 1);
   EXPECT_TRUE(shared_scratch::make(view->local.get(), 64).empty());
-  const internode* const step = internode::of(comm);
+  const internode* const step = internode::get_or_create(comm);
   ASSERT_NE(step, nullptr);
   EXPECT_EQ(step->nodes().largest(), 1);
   EXPECT_FALSE(internode::joins_nodes(comm));

@@ -9,7 +9,7 @@ namespace taquin::detail {
 namespace {
 
 TEST(nodes_environment, describes_the_world) {
-  const auto view = nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {});
+  const auto view = nodes_of(mpi::communicator::get_or_create(MPI_COMM_WORLD), {});
   EXPECT_EQ(view->topology.nodes().group, (std::vector{0, 1, 1}));
 }
 
@@ -18,8 +18,8 @@ TEST(nodes_environment, carries_over_to_other_communicators) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm reversed = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
-  EXPECT_FALSE(check_nodes(mpi::communicator::of(reversed), {}));
-  EXPECT_EQ(nodes_of(mpi::communicator::of(reversed), {})->topology.nodes().group, (std::vector{0, 0, 1}));
+  EXPECT_FALSE(check_nodes(mpi::communicator::get_or_create(reversed), {}));
+  EXPECT_EQ(nodes_of(mpi::communicator::get_or_create(reversed), {})->topology.nodes().group, (std::vector{0, 0, 1}));
   MPI_Comm_free(&reversed);
 }
 

@@ -146,7 +146,7 @@ TEST_F(between_nodes, serve_in_place_and_separate_buffers_in_turn) {
 TEST_F(between_nodes, serve_blocks_about_the_longest_that_a_step_carries) {
   types.resize(1);
   exchange_all(exchange::form::alltoall, all_workloads[0], 1, automatic);
-  const auto* step = detail::internode::known(mpi::communicator::of(comm.get()));
+  const auto* step = detail::internode::find(mpi::communicator::get_or_create(comm.get()));
   ASSERT_NE(step, nullptr);
   const auto most = static_cast<count_t>(step->most_bytes()) / types[0].send.size();
   for (const count_t n : {most - 1, most, most + 1, most, 2 * most})
@@ -160,8 +160,8 @@ TEST_F(between_nodes, long_blocks_follow_those_that_a_step_carries) {
   options named = automatic;
   named.algorithm = "node_aggregated";
   EXPECT_EQ(error_of(1, leave, named), "");
-  const auto most =
-      static_cast<int>(detail::internode::known(mpi::communicator::of(comm.get()))->most_bytes() / sizeof(int));
+  const auto most = static_cast<int>(
+      detail::internode::find(mpi::communicator::get_or_create(comm.get()))->most_bytes() / sizeof(int));
   const int count = most + most / 8;
   const auto is_long = [&](int i, int j) { return (i + j) % p == 1; };
   const auto mix = [&](std::vector<int>& counts, std::vector<int>& received) {
@@ -205,7 +205,7 @@ TEST_F(between_nodes, regimes_change_at_any_call) {
 
 // A program that exchanges as many bytes in place and with two buffers in turn comes to an end of measuring.
 TEST_F(between_nodes, exchanges_in_place_and_with_two_buffers_are_measured_on_their_own) {
-  auto& choices = detail::chooser::of(mpi::communicator::of(comm.get()));
+  auto& choices = detail::chooser::get_or_create(mpi::communicator::get_or_create(comm.get()));
   detail::shape two{.ranks = p, .kind = exchange::form::alltoallv, .one_unit = true, .unit_size = 4};
   two.max_block_bytes = two.min_block_bytes = 80000;
   two.max_rank_bytes = two.max_received_bytes = 80000 * static_cast<std::uint64_t>(p);

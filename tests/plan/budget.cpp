@@ -99,11 +99,11 @@ TEST_P(budget, all_memory_of_a_plan_is_counted) {
     const auto given = mine.given_to(MPI_COMM_WORLD);
     if (!plan_if_served(given, opts())) return;  // which makes the communicator's own state as well
     mine.fill(1);
-    const heap_watch watch;
+    const heap_watch deadline;
     const plan p(given, opts());
     // Counted memory lies on the heap, or in the plan itself if it is small.
-    EXPECT_LE(watch.live(), p.memory() + sizeof(detail::plan_state));
-    EXPECT_LE(watch.peak(), p.peak_memory() + sizeof(detail::plan_state));
+    EXPECT_LE(deadline.live(), p.memory() + sizeof(detail::plan_state));
+    EXPECT_LE(deadline.peak(), p.peak_memory() + sizeof(detail::plan_state));
   });
 }
 
@@ -119,20 +119,20 @@ TEST_P(budget, no_more_than_the_limit_is_taken_from_the_least_that_works_to_as_m
       mine.fill(1);
       std::size_t blocking = 0;
       {
-        const heap_watch watch;
+        const heap_watch deadline;
         run(given, opts(limit));
-        blocking = watch.peak();
+        blocking = deadline.peak();
       }
       EXPECT_LE(blocking, limit);
       EXPECT_EQ(mine.wrong_bytes(), 0U);
       mine.fill(2);
       std::size_t prepared = 0;
       {
-        const heap_watch watch;
+        const heap_watch deadline;
         plan p(given, opts(limit));
         p.run();
         p.run();
-        prepared = watch.peak();
+        prepared = deadline.peak();
       }
       EXPECT_LE(prepared, limit + sizeof(detail::plan_state));
     }
@@ -147,13 +147,13 @@ TEST_P(budget, a_started_plan_takes_nothing) {
     for (int start = 0; start < 3; ++start) {
       mine.fill(start);
       const std::size_t counted = p->memory();
-      const heap_watch watch;
+      const heap_watch deadline;
       p->start();
       if (start == 1)
         while (!p->test()) {
         }
       p->wait();
-      EXPECT_EQ(watch.calls(), 0U) << "start " << start;
+      EXPECT_EQ(deadline.calls(), 0U) << "start " << start;
       EXPECT_EQ(p->memory(), counted);
       EXPECT_EQ(mine.wrong_bytes(), 0U);
     }
@@ -182,10 +182,10 @@ TEST_P(budget, a_call_that_fails_on_one_rank_takes_no_more_than_its_limit) {
   const auto fail = [&](const char* how, std::size_t limit) {
     SCOPED_TRACE(how);
     std::ranges::fill(received, std::byte{9});
-    const heap_watch watch;
+    const heap_watch deadline;
     EXPECT_THROW(run(given, opts(limit)), error);
-    EXPECT_LE(watch.peak(), least + taken_by_an_error);
-    EXPECT_LE(watch.live(), taken_by_an_error);
+    EXPECT_LE(deadline.peak(), least + taken_by_an_error);
+    EXPECT_LE(deadline.live(), taken_by_an_error);
   };
   const bool harms = me == p - 1;
   out[0] = harms ? n + n / 2 : n;
@@ -258,13 +258,13 @@ TEST(short_way, a_call_that_names_shared_memory_takes_no_more_than_one_that_name
 // The test of the test: requests by each of the possible functions are seen, and the MPI library's own are not.
 TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does) {
   const auto seen = [](auto take, auto give_back) {
-    const heap_watch watch;
+    const heap_watch deadline;
     auto* memory = take();
     asm volatile("" : : "r"(memory) : "memory");  // or the compiler leaves a pair of calls out
-    const std::size_t live = watch.live();
+    const std::size_t live = deadline.live();
     give_back(memory);
-    EXPECT_EQ(watch.live(), 0U);
-    EXPECT_EQ(watch.peak(), live);
+    EXPECT_EQ(deadline.live(), 0U);
+    EXPECT_EQ(deadline.peak(), live);
     return live;
   };
   // NOLINTBEGIN(cppcoreguidelines-no-malloc)
@@ -289,13 +289,13 @@ TEST(heap_watch, sees_what_this_program_takes_and_not_what_the_mpi_library_does)
                  [](void* m) { munmap(m, 8192); }),
             8192U);
 #endif
-  const heap_watch watch;
+  const heap_watch deadline;
   const scoped_comm copy(duplicate(MPI_COMM_WORLD));
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(1000, MPI_BYTE, &type);
   MPI_Type_commit(&type);
   MPI_Type_free(&type);
-  EXPECT_EQ(watch.calls(), 0U);
+  EXPECT_EQ(deadline.calls(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(list, budget, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),

@@ -33,10 +33,10 @@ class asking : public testing::Test {
   }
 
   // Calls so far on the communicator. One that asks counts three: itself, the sparse exchange, and the moves.
-  static std::uint64_t calls() { return mpi::communicator::known(MPI_COMM_WORLD)->calls().calls; }
+  static std::uint64_t calls() { return mpi::communicator::find(MPI_COMM_WORLD)->calls().calls; }
   // Where ranks share memory, or there are enough of them.
   [[nodiscard]] bool asks() const {
-    auto& comm = *mpi::communicator::known(MPI_COMM_WORLD);
+    auto& comm = *mpi::communicator::find(MPI_COMM_WORLD);
     return detail::target_exchange::suits(comm, detail::blocking_channel(MPI_COMM_WORLD), 0, unlimited);
   }
 

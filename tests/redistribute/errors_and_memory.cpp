@@ -102,7 +102,7 @@ TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
       std::vector<char> blocks_data(static_cast<std::size_t>(m) * static_cast<std::size_t>(l));
       const std::size_t limit =
           promised(a->name, static_cast<std::size_t>(ranks), static_cast<std::size_t>(m), static_cast<std::size_t>(l));
-      const test::heap_watch watch;
+      const test::heap_watch deadline;
       redistribution redistribute(blocks_data.data(), m, l, MPI_CHAR, MPI_COMM_WORLD,
                                   {.algorithm = a->name, .memory = limit});
       redistribute(map.ranks, map.indices);
@@ -188,7 +188,7 @@ TEST(memory, needs_a_part_of_a_block_and_exactly_what_the_error_names) {
       const auto attempt = [&](std::size_t memory) {
         for (std::size_t k = 0; k < blocks; ++k)
           for (std::size_t i = 0; i < length; ++i) mine[k * length + i] = value(rank, k, i);
-        const test::heap_watch watch;
+        const test::heap_watch deadline;
         redistribution moves(mine.data(), blocks, static_cast<count_t>(length), MPI_CHAR, MPI_COMM_WORLD,
                              {.algorithm = a->name, .memory = memory});
         moves(ranks, indices);

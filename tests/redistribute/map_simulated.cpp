@@ -43,7 +43,7 @@ class broken_redistribution {
     const auto count = [&] {
       if (seen++ == e.after) throw left_in_the_middle{};
     };
-    e.in_a_call ? run_.network.watch_calls(count) : run_.network.watch(count);
+    e.in_a_call ? run_.network.watch_calls(count) : run_.network.deadline(count);
     try {
       run_.network.run(run_.tasks);
       over_ = true;

@@ -83,7 +83,7 @@ class migration_memory : public refusal {
 TEST_F(migration_memory, there_is_no_second_copy_where_the_capacity_is_enough) {
   const auto to_rank_0 = [](const large&) { return 0; };
   elements.reserve(static_cast<std::size_t>(n * ranks));
-  const test::heap_watch watch;
+  const test::heap_watch deadline;
   migrate(elements, to_rank_0, MPI_COMM_WORLD);
   const std::size_t peak = test::heap_watch::peak();
   EXPECT_LE(peak, extra(static_cast<std::size_t>(n * ranks)));
@@ -94,7 +94,7 @@ TEST_F(migration_memory, there_is_no_second_copy_where_the_capacity_is_enough) {
 TEST_F(migration_memory, a_vector_that_grows_takes_its_new_storage_exactly) {
   elements.shrink_to_fit();
   statistics stats;
-  const test::heap_watch watch;
+  const test::heap_watch deadline;
   migrate(elements, [](const large&) { return 0; }, MPI_COMM_WORLD, {.stats = &stats});
   const std::size_t storage = rank == 0 && ranks > 1 ? static_cast<std::size_t>(n * ranks) * sizeof(large) : 0;
   EXPECT_LE(test::heap_watch::peak(), storage + extra(static_cast<std::size_t>(n * ranks)));
@@ -140,7 +140,7 @@ void expect_exact_limit(int ranks, int rank, std::size_t n) {
       std::vector<numbered<Bytes>> items;
       items.reserve(2 * n + 64);
       for (std::size_t k = 0; k < n; ++k) append_element(items, ranks, rank, k);
-      const test::heap_watch watch;
+      const test::heap_watch deadline;
       migrate(items, [](const auto& e) { return static_cast<int>(e[0]); }, MPI_COMM_WORLD,
               {.memory = memory, .once = once});
       EXPECT_LE(test::heap_watch::peak(), memory) << Bytes << " bytes, " << n;
@@ -298,7 +298,7 @@ TEST_F(migration_memory, storage_of_the_callers_own_never_moves) {
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(elements[i].number, kept[i].number);
   std::vector<large> storage(static_cast<std::size_t>(n * ranks));
   std::ranges::copy(elements, storage.begin());
-  const test::heap_watch watch;
+  const test::heap_watch deadline;
   const std::size_t arrived = migrate(std::span(storage), n, to_rank_0, MPI_COMM_WORLD);
   EXPECT_LE(test::heap_watch::peak(), extra(static_cast<std::size_t>(n * ranks)));
   EXPECT_EQ(arrived, static_cast<std::size_t>(rank == 0 ? n * ranks : 0));

@@ -10,7 +10,7 @@
 
 #include "base/memory_budget.hpp"
 #include "call/call.hpp"
-#include "mpi/whereabouts.hpp"
+#include "mpi/progress_record.hpp"
 #include "redistribute/choices.hpp"
 #include "redistribute/problems.hpp"
 #include "redistribute/sparse_targets.hpp"
@@ -75,7 +75,7 @@ class target_exchanges : public testing::Test {
   }
 
   int rank, ranks;
-  call running{mpi::whereabouts::of(mpi::call_kind::redistribution), patience{}, nullptr};
+  call running{mpi::progress_record::of(mpi::call_kind::redistribution), call_timeout{}, nullptr};
   redistribute_options options;
   memory_budget budget;
   std::vector<int> data;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -274,8 +274,8 @@ TEST_F(timeouts, of_a_migration_begin_with_its_first_step) {
 TEST(places, tell_that_a_process_has_ended) {
   const pid_t child = fork();
   if (child == 0) _exit(0);
-  const detail::rank_place place{child, reinterpret_cast<std::uint64_t>(&mpi::here),
-                                 reinterpret_cast<std::uint64_t>(&mpi::here)};
+  const detail::peer_record place{child, reinterpret_cast<std::uint64_t>(&mpi::here),
+                                  reinterpret_cast<std::uint64_t>(&mpi::here)};
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_EQ(describe(detail::look_at(place)), "its process has ended") << "nobody has waited for it";
@@ -289,8 +289,8 @@ TEST(places, of_records_that_are_gone_are_not_believed) {
   alignas(mpi::call_record) std::array<std::byte, sizeof(mpi::call_record)> memory{};
   auto* const record = new (memory.data()) mpi::call_record;
   record->calls = 5;
-  const detail::rank_place place{getpid(), reinterpret_cast<std::uint64_t>(&mpi::here),
-                                 reinterpret_cast<std::uint64_t>(record), record->identity};
+  const detail::peer_record place{getpid(), reinterpret_cast<std::uint64_t>(&mpi::here),
+                                  reinterpret_cast<std::uint64_t>(record), record->identity};
   EXPECT_EQ(detail::look_at(place).calls, 5U);
   EXPECT_EQ(describe(detail::look_at(place)).find("its last call here was number 5"), 0U);
   record->~call_record();

@@ -112,8 +112,8 @@ TEST(automatic, ranks_that_predict_other_times_choose_alike) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   const int rank = rank_in(comm.get());
   const int p = size_of(comm.get());
-  auto& chooser = detail::chooser::of(mpi::communicator::of(comm.get()));
-  EXPECT_TRUE(chooser.computes_alike()) << "ranks of one machine";
+  auto& chooser = detail::chooser::get_or_create(mpi::communicator::get_or_create(comm.get()));
+  EXPECT_TRUE(chooser.computes_identical()) << "ranks of one machine";
   const std::array names{"spread_out", "pairwise", "one_factor", "bruck_v", "two_phase"};
   detail::profile own;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -126,7 +126,7 @@ TEST(automatic, ranks_that_predict_other_times_choose_alike) {
                               .bytes = 1000,
                               .time = i == at(rank) % names.size() ? 1e-6 : 1e-3 * static_cast<double>(i + 1)});
   chooser.believe(own);
-  EXPECT_FALSE(chooser.computes_alike());
+  EXPECT_FALSE(chooser.computes_identical());
   std::vector<type_pair> types;
   types.push_back(all_types[0].make());
   for (const count_t most : {1, 1000})
@@ -154,7 +154,7 @@ TEST(automatic, ranks_that_predict_other_times_choose_alike) {
 
 // Which profile serves is rank 0's matter: the same on all ranks whatever the others' environment says.
 TEST(automatic, all_ranks_know_the_same_machine) {
-  auto& chooser = detail::chooser::of(mpi::communicator::of(MPI_COMM_WORLD));
+  auto& chooser = detail::chooser::get_or_create(mpi::communicator::get_or_create(MPI_COMM_WORLD));
   const auto& m = chooser.known().model;
   EXPECT_TRUE(alike_on_all_ranks(fmt::format("{} {} {} {}", m.levels[0].loggp.latency, m.levels[0].loggp.overhead,
                                              m.copy.per_byte, chooser.known().points.size())));

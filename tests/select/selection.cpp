@@ -190,7 +190,7 @@ TEST(selection, small_blocks_that_ride_cost_a_blocking_call_less_than_messages_o
   shape small = equal_blocks(8, 8);
   small.nodes = 2;
   small.largest_node = small.smallest_node = 4;
-  small.carried_block = 64;
+  small.piggybacked_block = 64;
   EXPECT_EQ(select(small, {}, false, unlimited, {}), &node_aggregated);
 }
 

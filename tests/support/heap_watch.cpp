@@ -111,7 +111,7 @@ struct stack_walk {
   bool ours = false;
 };
 
-_Unwind_Reason_Code judge(_Unwind_Context* frame, void* data) {
+_Unwind_Reason_Code arbiter(_Unwind_Context* frame, void* data) {
   auto& walk = *static_cast<stack_walk*>(data);
   const std::uintptr_t at = _Unwind_GetIP(frame);
   if (!walk.begun) {
@@ -125,7 +125,7 @@ _Unwind_Reason_Code judge(_Unwind_Context* frame, void* data) {
 bool ours(const void* caller) {
   stack_walk walk{reinterpret_cast<std::uintptr_t>(caller)};
   looking = true;
-  _Unwind_Backtrace(judge, &walk);
+  _Unwind_Backtrace(arbiter, &walk);
   looking = false;
   return walk.ours;
 }

@@ -75,11 +75,13 @@ region intermediate_block(const schedule& s, std::uint32_t type, count_t block_b
 
 namespace {
 
-bool alike(const region& a, const region& b) { return a.where == b.where && a.type == b.type && a.count == b.count; }
+bool identical(const region& a, const region& b) {
+  return a.where == b.where && a.type == b.type && a.count == b.count;
+}
 
 // True when `b` continues the equally spaced runs of `a`.
 bool continues(const region& a, const region& b) {
-  return alike(a, b) && (a.repeat == 1 || b.offset == a.offset + a.stride * a.repeat);
+  return identical(a, b) && (a.repeat == 1 || b.offset == a.offset + a.stride * a.repeat);
 }
 
 void extend(region& a, const region& b) {

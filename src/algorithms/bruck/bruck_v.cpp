@@ -46,10 +46,10 @@ route blocking_route(const shape& s, const options& o) noexcept {
 }
 
 // One blocking call.
-class bruck_v_body final : public operation {
+class bruck_v_operation final : public operation {
  public:
-  bruck_v_body(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r,
-               std::pmr::memory_resource* memory)
+  bruck_v_operation(const exchange& x, mpi::communicator& comm, int tag, const options& o, const route& r,
+                    std::pmr::memory_resource* memory)
       : comm_(comm), tag_(tag), route_(r), memory_(memory), x_(local(x, comm)), state_(x_, r, memory) {
     if (!state_.any_direct()) return;
     const local_exchange& mine = x_;
@@ -106,7 +106,7 @@ class bruck_v_body final : public operation {
 std::size_t blocking_memory(const shape& s, const options& o) noexcept {
   const route r = blocking_route(s, o);
   const bool direct = s.max_block_bytes > static_cast<std::uint64_t>(r.threshold);
-  return sizeof(bruck_v_body) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
+  return sizeof(bruck_v_operation) + bruck_v_state::bytes(r) + (direct ? executor::footprint(direct_size(s), 0) : 0) +
          log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(true));
 }
 
@@ -114,7 +114,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
     const route r = blocking_route(*c.shape, *c.opts);
-    return make_operation<bruck_v_body>(budget, x, *c.comm, c.tag, *c.opts, r, &budget);
+    return make_operation<bruck_v_operation>(budget, x, *c.comm, c.tag, *c.opts, r, &budget);
   }
   const route r = reused_route(mine.ranks, *c.opts);
   size_history sizes(mine, r, &budget);

@@ -185,10 +185,10 @@ namespace {
 using namespace bruck;
 
 // The executor of the schedule, with the datatypes of its buckets. A blocking call has exchanged its sizes before.
-class zero_copy_v_body final : public operation {
+class zero_copy_v_operation final : public operation {
  public:
-  zero_copy_v_body(const exchange& x, const context& c, const route& r, const wide_history& sizes,
-                   std::pmr::memory_resource* memory)
+  zero_copy_v_operation(const exchange& x, const context& c, const route& r, const wide_history& sizes,
+                        std::pmr::memory_resource* memory)
       : route_(r), blocking_(!c.reused), types_(memory) {
     types_.reserve(bucket_runs(r));
     executor_.emplace(zero_copy_v_schedule(bruck::local(x, *c.comm), *c.shape, r, sizes.received(), &types_, memory),
@@ -224,13 +224,13 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   } else if (invalid) {
     throw usage_error(invalid->what, invalid->mpi_class, c.comm->rank(), invalid->peer);
   }
-  return make_operation<zero_copy_v_body>(budget, x, c, r, sizes, &budget);
+  return make_operation<zero_copy_v_operation>(budget, x, c, r, sizes, &budget);
 }
 
 std::size_t memory(const shape& s, const options& o) noexcept {
   const route r = zero_copy_v_route(s, o);
   const std::size_t rounds = log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(false, sizeof(wide_size)));
-  return wide_history::bytes(r) + std::max(rounds, sizeof(zero_copy_v_body) + zero_copy_v_memory(s, r));
+  return wide_history::bytes(r) + std::max(rounds, sizeof(zero_copy_v_operation) + zero_copy_v_memory(s, r));
 }
 
 // `bytes` of each element travel in log rounds.

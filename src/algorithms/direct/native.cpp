@@ -111,7 +111,7 @@ class native_operation final : public operation {
 
   // MPI libraries tune their blocking collectives more than the nonblocking ones.
   void run() override {
-    if (mpi::watch::on()) {  // this rank's clock runs, and so do those of all
+    if (mpi::deadline::on()) {  // this rank's clock runs, and so do those of all
       start();
       return wait();
     }

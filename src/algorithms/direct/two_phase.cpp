@@ -190,9 +190,9 @@ class cut_blocks {
   std::pmr::vector<count_t> forwarded_;
 };
 
-class two_phase_body final : public operation {
+class two_phase_operation final : public operation {
  public:
-  two_phase_body(const exchange& x, const context& c, memory_budget& budget)
+  two_phase_operation(const exchange& x, const context& c, memory_budget& budget)
       : send_(x.send, c.comm->size(), &budget),
         recv_(x.recv, c.comm->size(), &budget),
         p_(c.comm->size()),
@@ -239,10 +239,10 @@ class two_phase_body final : public operation {
     const auto p = as_size(s.ranks);
     const std::size_t passed = inner_shape(s, phase::second).max_rank_bytes;
     const std::size_t then =
-        array_list::bytes<two_phase_body>(buffers{.leaving = std::max<std::size_t>(s.max_rank_bytes, passed),
-                                                  .coming = std::max<std::size_t>(passed, s.max_received_bytes),
-                                                  .staging = s.max_block_bytes});
-    return sizeof(two_phase_body) + cut_blocks::kept_bytes(s) + 2 * owned_blocks::bytes(p) +
+        array_list::bytes<two_phase_operation>(buffers{.leaving = std::max<std::size_t>(s.max_rank_bytes, passed),
+                                                       .coming = std::max<std::size_t>(passed, s.max_received_bytes),
+                                                       .staging = s.max_block_bytes});
+    return sizeof(two_phase_operation) + cut_blocks::kept_bytes(s) + 2 * owned_blocks::bytes(p) +
            4 * packed_side::bookkeeping(p) + std::max(cut_blocks::making_bytes(s), then + inner);
   }
 
@@ -332,9 +332,9 @@ class two_phase_body final : public operation {
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const buffers& n) {
-    each(&two_phase_body::leaving_, n.leaving);
-    each(&two_phase_body::coming_, n.coming);
-    each(&two_phase_body::staging_, n.staging);
+    each(&two_phase_operation::leaving_, n.leaving);
+    each(&two_phase_operation::coming_, n.coming);
+    each(&two_phase_operation::staging_, n.staging);
   }
 
   owned_blocks send_;
@@ -358,12 +358,12 @@ bool supports(const shape& s) noexcept {
 
 std::size_t memory(const shape& s, const options& o) noexcept {
   const algorithm& inner = inner_of(o);
-  return two_phase_body::bytes(
+  return two_phase_operation::bytes(
       s, inner.memory(inner_shape(s, phase::first), o) + inner.memory(inner_shape(s, phase::second), o));
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  return make_operation<two_phase_body>(budget, x, c, budget);
+  return make_operation<two_phase_operation>(budget, x, c, budget);
 }
 
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {

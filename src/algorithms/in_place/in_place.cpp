@@ -28,7 +28,7 @@ std::size_t memory(const shape& s, const options&) noexcept { return in_place_op
 // turn.
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
-  constexpr seconds patience = 1e-6;
+  constexpr seconds idle_threshold = 1e-6;
   const terms t(s, m);
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_operation::least(s)));
   const double peers = std::min(t.ranks() - 1, static_cast<double>(s.max_peers));
@@ -40,7 +40,7 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
   const double messages = peers + t.busiest() / chunk;
   const double share = m.ranks_per_core > 1 ? 2 : 1;
   return share * (t.rounds(messages, 1, 24, 24) + t.round(messages, t.busiest(), std::min(t.largest_block(), chunk))) +
-         t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : patience);
+         t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : idle_threshold);
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {

@@ -60,14 +60,14 @@ in_place_step in_place_machine::next(bool idle) {
   if (auto m = place_staged(false)) return {{}, m};
   if (recvs_.left() > 0 && !free_requests_.empty()) {
     if (auto m = slide()) return {{}, m};
-    if (auto h = best_hole(false)) return ask(*h, gap_state::coming);
+    if (auto h = best_free_region(false)) return ask(*h, gap_state::coming);
     if (auto h = best_staging(false)) return ask(*h, gap_state::coming_staged);
     if (blocked_ && begin_any_compaction(false)) return {{}, compact()};
   }
   if (idle) {
     if (auto m = place_staged(true)) return {{}, m};
     if (recvs_.left() > 0 && !free_requests_.empty()) {
-      if (auto h = best_hole(true)) return ask(*h, gap_state::coming);
+      if (auto h = best_free_region(true)) return ask(*h, gap_state::coming);
       if (auto h = best_staging(true)) return ask(*h, gap_state::coming_staged);
     }
     if (free_requests_.size() == outstanding_.size() && begin_any_compaction(true)) return {{}, compact()};
@@ -213,7 +213,7 @@ std::optional<local_move> in_place_machine::slide() {
 }
 
 template <class Visit>
-void in_place_machine::for_each_hole(Visit visit) const {
+void in_place_machine::for_each_free_region(Visit visit) const {
   const auto gaps = recvs_.gaps();
   const auto pieces = sends_.pieces();
   std::size_t p = 0;
@@ -223,7 +223,7 @@ void in_place_machine::for_each_hole(Visit visit) const {
     while (at < gaps[i].end()) {
       while (p < pieces.size() && pieces[p].end() <= at) ++p;
       const count_t end = p < pieces.size() ? std::min(gaps[i].end(), pieces[p].at) : gaps[i].end();
-      if (end > at) visit(hole{i, at, end - at});
+      if (end > at) visit(free_region{i, at, end - at});
       at = p < pieces.size() ? std::max(end, std::min(gaps[i].end(), pieces[p].end())) : end;
     }
   }
@@ -239,12 +239,12 @@ bool in_place_machine::may_ask(const gap& g, count_t at) const noexcept {
 
 // The longest part of a free region, up to a chunk, that may be requested; among equals one at the border of its run,
 // so that runs stay few, then one whose source has the fewest of our requests.
-std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size) {
-  std::optional<hole> best;
+std::optional<in_place_machine::free_region> in_place_machine::best_free_region(bool any_size) {
+  std::optional<free_region> best;
   blocked_ = false;
   bool best_inner = false;
   int best_unanswered = 0;
-  for_each_hole([&](hole h) {
+  for_each_free_region([&](free_region h) {
     const gap& g = recvs_.gaps()[h.gap];
     const bool low = h.at == g.at;
     const bool high = h.at + h.length == g.end();
@@ -273,7 +273,7 @@ std::optional<in_place_machine::hole> in_place_machine::best_hole(bool any_size)
 
 // If data stand in each other's place it is enough that one of them passes through auxiliary memory. Of a pair, each
 // rank stages one half of the other's data; in longer cycles one rank of four does, each another quarter.
-std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_t i) const {
+std::optional<in_place_machine::free_region> in_place_machine::worth_staging(std::size_t i) const {
   const gap& g = recvs_.gaps()[i];
   const peer_block& from = source(g);
   if (from.peer == rank_) return {};
@@ -284,15 +284,15 @@ std::optional<in_place_machine::hole> in_place_machine::worth_staging(std::size_
   const int mine = mutual ? (rank_ < from.peer ? 0 : 1) : rank_ % 4;
   const count_t begin = std::max(g.at, from.at + from.length * mine / parts);
   const count_t end = std::min(g.end(), from.at + from.length * (mine + 1) / parts);
-  return begin < end ? std::optional(hole{i, begin, end - begin}) : std::nullopt;
+  return begin < end ? std::optional(free_region{i, begin, end - begin}) : std::nullopt;
 }
 
 // The beginning of some message's first run, through auxiliary memory.
-std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) const {
+std::optional<in_place_machine::free_region> in_place_machine::best_staging(bool idle) const {
   const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
   if (room == 0 || staged_ == as_size(limits_.staged)) return {};
   const bool starving = free_requests_.size() == outstanding_.size();
-  std::optional<hole> best;
+  std::optional<free_region> best;
   int best_unanswered = 0;
   const auto gaps = recvs_.gaps();
   for (std::size_t n = 0, i = turn_; n < gaps.size(); ++n, ++i) {
@@ -302,17 +302,17 @@ std::optional<in_place_machine::hole> in_place_machine::best_staging(bool idle) 
     const int unanswered = unanswered_[as_size(g.source)];
     if (best && unanswered >= best_unanswered) continue;
     if (starving && !idle && source(g).peer == rank_) continue;
-    const auto wanted = idle || starving ? std::optional(hole{i, g.at, g.length}) : worth_staging(i);
+    const auto wanted = idle || starving ? std::optional(free_region{i, g.at, g.length}) : worth_staging(i);
     if (!wanted || !may_ask(g, wanted->at)) continue;
     if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
-    best = hole{i, wanted->at, std::min(room, wanted->length)};
+    best = free_region{i, wanted->at, std::min(room, wanted->length)};
     best_unanswered = unanswered;
     if (unanswered == 0) break;
   }
   return best;
 }
 
-in_place_step in_place_machine::ask(const hole& h, gap_state how) {
+in_place_step in_place_machine::ask(const free_region& h, gap_state how) {
   const gap g = recvs_.gaps()[h.gap];
   const int peer = source(g).peer;
   const count_t offset = g.offset + (h.at - g.at);

@@ -94,7 +94,7 @@ class in_place_machine {
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
 
  private:
-  struct hole {
+  struct free_region {
     std::size_t gap = 0;
     count_t at = 0;
     count_t length = 0;
@@ -119,17 +119,17 @@ class in_place_machine {
   [[nodiscard]] count_t aux_location(count_t at) const noexcept;
   std::optional<local_move> place_staged(bool any_part);
   std::optional<local_move> slide();
-  std::optional<hole> best_hole(bool any_size);
-  std::optional<hole> best_staging(bool idle) const;
+  std::optional<free_region> best_free_region(bool any_size);
+  std::optional<free_region> best_staging(bool idle) const;
   bool begin_any_compaction(bool last_resort);
   bool begin_compaction(std::size_t i, bool last_resort);
   std::optional<local_move> compact();
-  in_place_step ask(const hole& h, gap_state how);
+  in_place_step ask(const free_region& h, gap_state how);
   [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
-  [[nodiscard]] std::optional<hole> worth_staging(std::size_t i) const;
+  [[nodiscard]] std::optional<free_region> worth_staging(std::size_t i) const;
   [[nodiscard]] const peer_block& source(const gap& g) const noexcept { return in_[as_size(g.source)]; }
   template <class Visit>
-  void for_each_hole(Visit visit) const;
+  void for_each_free_region(Visit visit) const;
 
   int rank_;
   std::span<const peer_block> out_;

@@ -13,7 +13,7 @@ namespace taquin::detail {
 namespace {
 
 // No rank waits longer than a copy of all data would last, which is the most that a shorter timeout costs.
-constexpr double most_patience = 100e-6;
+constexpr double longest_idle_threshold = 100e-6;
 constexpr double copied_byte = 0.2e-9;
 
 constexpr in_place_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .staged = 64};
@@ -122,7 +122,7 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
       units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape), limits_.aux, &memory),
       net_(*c.comm, c.tag, units_,
            in_place_protocol::limits(
-               limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, most_patience)),
+               limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, longest_idle_threshold)),
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, in_, machine_, units_, net_} {
   if (net_.fetches() && nodes_ == nullptr) let_fetch(*c.shape, allowed - node_bytes(c, allowed));

@@ -27,8 +27,8 @@ struct in_place_protocol {
   /// One exchange. Throws usage_error if two ranks' counts differ.
   task run();
 
-  /// The sizes of the port. `patience`: seconds without news until the machine does its deferred actions.
-  static port_limits limits(const in_place_limits& l, double patience) noexcept;
+  /// The sizes of the port. `idle_threshold`: seconds without news until the machine does its deferred actions.
+  static port_limits limits(const in_place_limits& l, double idle_threshold) noexcept;
 
  private:
   void offer_all();

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/nodes/carried_exchange.hpp"
+#include "algorithms/nodes/piggybacked_exchange.hpp"
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "model/terms.hpp"
@@ -86,11 +86,11 @@ aggregation aggregation_by_messages(const shape& s, const options& o) noexcept {
 namespace {
 
 // An executor, and the node's memory that it works on, counted in the budget by the rank's share.
-class shared_body final : public operation {
+class aggregated_operation final : public operation {
  public:
   /// Takes ownership of `own`, or uses `lent`, which outlives it.
-  shared_body(schedule&& s, execution where, shared_scratch own, shared_scratch* lent, std::size_t share,
-              memory_budget* budget)
+  aggregated_operation(schedule&& s, execution where, shared_scratch own, shared_scratch* lent, std::size_t share,
+                       memory_budget* budget)
       : share_(*budget, share), own_(std::move(own)) {
     where.shared = lent != nullptr ? lent : &own_;
     moves_.emplace(std::move(s), where, budget);
@@ -109,7 +109,7 @@ class shared_body final : public operation {
 
 std::size_t shared_footprint(const shape& s, const aggregation& how) noexcept {
   const aggregated_size size = size_of_shared(s, how);
-  return sizeof(shared_body) + executor::footprint(size.parts, size.scratch + shared_scratch::overhead) +
+  return sizeof(aggregated_operation) + executor::footprint(size.parts, size.scratch + shared_scratch::overhead) +
          table_bytes(s) + as_size(s.largest_node) * sizeof(region);
 }
 
@@ -135,11 +135,11 @@ bool supports(const shape& s) noexcept {
 // Where ranks cannot share memory they send messages.
 std::size_t memory(const shape& s, const options& o) noexcept {
   if (nothing_to_gather(s)) return spread_out.memory(s, o);
-  if (s.in_place) return carried_exchange::footprint(s);
+  if (s.in_place) return piggybacked_exchange::footprint(s);
   const aggregation shared = aggregation_through_memory(s, o);
-  const std::size_t carried = s.carries() ? carried_exchange::footprint(s) : 0;
-  return std::max(
-      {footprint(s, aggregation_by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0, carried});
+  const std::size_t piggybacked = s.carries() ? piggybacked_exchange::footprint(s) : 0;
+  return std::max({footprint(s, aggregation_by_messages(s, o)), shared.distances > 0 ? shared_footprint(s, shared) : 0,
+                   piggybacked});
 }
 
 // The node's ranks publish once to each other the bytes that they send and receive.
@@ -190,7 +190,7 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   if (size == 1) return make_operation<executor>(budget, std::move(s), where, &budget);
   shared_scratch* lent = c.reused ? nullptr : &view.blocking;
   const std::size_t share = (s.shared_bytes + shared_scratch::overhead + size - 1) / size;
-  return make_operation<shared_body>(budget, std::move(s), where, std::move(own), lent, share, &budget);
+  return make_operation<aggregated_operation>(budget, std::move(s), where, std::move(own), lent, share, &budget);
 }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
@@ -228,7 +228,7 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
 
 // The agreement takes its step in any case: only the copies of blocks (written, put into a message, read) and the
 // longer messages count.
-seconds carried_cost(const shape& s, const options&, const machine_model& m) noexcept {
+seconds piggybacked_cost(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   const double others = s.nodes - 1;
   const double n = s.largest_node;
@@ -260,7 +260,7 @@ const algorithm node_aggregated{
     .cost = cost,
     .variant = variant,
     .prepare = prepare,
-    .carried = {.cost = carried_cost},
+    .piggybacked = {.cost = piggybacked_cost},
 };
 
 }  // namespace taquin::detail

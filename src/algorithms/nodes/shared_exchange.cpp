@@ -20,7 +20,7 @@ namespace taquin::detail {
 
 namespace {
 
-using kind = node_line::kind;
+using kind = mailbox::kind;
 
 // A call of memcpy would cost more than so few bytes.
 void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
@@ -36,10 +36,10 @@ void copy_few(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n >= 4) return two(std::uint32_t{});
   for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
 }
-static_assert(node_line::capacity <= 32 && sizeof(buffer_place) <= node_line::capacity);
+static_assert(mailbox::capacity <= 32 && sizeof(buffer_place) <= mailbox::capacity);
 
 void copy_any(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-  if (n <= node_line::capacity)
+  if (n <= mailbox::capacity)
     copy_few(to, from, n);
   else
     copy_bytes(to, from, n);
@@ -61,9 +61,9 @@ bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& us
   return true;
 }
 
-kind shared_exchange::way_of(int reader, std::size_t& used) const noexcept {
+kind shared_exchange::path_of(int reader, std::size_t& used) const noexcept {
   const count_t n = sent(reader);
-  if (n <= static_cast<count_t>(node_line::capacity)) return n == 0 ? kind::none : kind::here;
+  if (n <= static_cast<count_t>(mailbox::capacity)) return n == 0 ? kind::none : kind::here;
   const bool readable =
       !x_.in_place && x_.send.element_of(reader).contiguous() &&
       (c_.single_copies() || find_shared(send_at(reader), as_size(n)).value_or(buffer_place{}).for_all());
@@ -81,12 +81,12 @@ bool shared_exchange::possible_block_by_block() const {
   std::size_t used = 0;
   for (int k = first(); k < c_.size(); ++k) {
     const int peer = peer_at(k);
-    if (way_of(peer, used) == kind::pieces &&
+    if (path_of(peer, used) == kind::pieces &&
         (x_.in_place || piece_bytes() == 0 || !in_ranges(x_.send.element_of(peer))))
       return false;
     if (x_.in_place) continue;
     const element& e = x_.recv.element_of(peer);
-    if (!e.contiguous() && expected(peer) > static_cast<count_t>(node_line::capacity) && !in_ranges(e)) return false;
+    if (!e.contiguous() && expected(peer) > static_cast<count_t>(mailbox::capacity) && !in_ranges(e)) return false;
   }
   return true;
 }
@@ -97,7 +97,7 @@ bool shared_exchange::possible_for(std::span<const count_t> sent, bool one_buffe
   if (!one_buffer && (single_copies || room / sent.size() >= cache_line)) return true;
   std::size_t used = 0;
   return std::ranges::all_of(sent.subspan(one_buffer ? 0 : 1), [&](count_t n) {
-    return n <= static_cast<count_t>(node_line::capacity) || take_room(n, room, used);
+    return n <= static_cast<count_t>(mailbox::capacity) || take_room(n, room, used);
   });
 }
 
@@ -110,9 +110,9 @@ void shared_exchange::write(int reader) {
     else
       pack(send_at(reader), x_.send.counts[reader], e, to);
   };
-  node_line& line = c_.to(reader);
+  mailbox& line = c_.to(reader);
   const std::size_t at = room_used_;
-  const kind way = way_of(reader, room_used_);
+  const kind way = path_of(reader, room_used_);
   line.describe(way, n);
   switch (way) {
     case kind::here:
@@ -160,7 +160,7 @@ void shared_exchange::post(std::uint32_t choices) {
   for (int k = first(); k < c_.size(); ++k) write(peer_at(k));
   for (int k = first(); k < c_.size(); ++k) {
     const int reader = peer_at(k);
-    node_line& line = c_.to(reader);
+    mailbox& line = c_.to(reader);
     line.choices = choices;
     line.steps = steps_;
     c_.publish(reader);
@@ -168,9 +168,9 @@ void shared_exchange::post(std::uint32_t choices) {
 }
 
 bool shared_exchange::agreed() const noexcept {
-  const node_line& mine = c_.to(peer_at(1));
+  const mailbox& mine = c_.to(peer_at(1));
   for (int k = 1; k < c_.size(); ++k) {
-    const node_line& line = c_.from(peer_at(k));
+    const mailbox& line = c_.from(peer_at(k));
     if (line.what() == kind::record || line.choices != mine.choices) return false;
     if (x_.kind == exchange::form::alltoall && line.size() != mine.size()) return false;
   }
@@ -241,7 +241,7 @@ void shared_exchange::finish() {
 void shared_exchange::deliver() {
   if (offers_) c_.looks_at_offers();
   for (int k = 1; k < c_.size(); ++k) {
-    const node_line& line = c_.from(peer_at(k));
+    const mailbox& line = c_.from(peer_at(k));
     steps_ = std::max(steps_, line.steps);
     offered_here_ = offered_here_ || line.what() == kind::remote || line.what() == kind::mapped;
     if (offers_)
@@ -281,7 +281,7 @@ void shared_exchange::deliver_own() {
 }
 
 void shared_exchange::deliver_from(int writer) {
-  const node_line& line = writer == c_.rank() ? c_.to(writer) : c_.from(writer);
+  const mailbox& line = writer == c_.rank() ? c_.to(writer) : c_.from(writer);
   const auto bytes = static_cast<count_t>(line.size());
   const count_t most = expected(writer);
   const count_t n = std::min(bytes, most);
@@ -303,7 +303,7 @@ void shared_exchange::deliver_from(int writer) {
   }
 }
 
-void shared_exchange::deliver_shared(int writer, const node_line& line, count_t n) {
+void shared_exchange::deliver_shared(int writer, const mailbox& line, count_t n) {
   buffer_place shared;
   std::memcpy(&shared, line.data.data(), sizeof shared);
   const std::byte* const from = shared.known() ? view_shared(shared, as_size(n)) : nullptr;
@@ -334,7 +334,7 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
       done += n;
     }
   }
-  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) {
+  if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) {
     c_.from(writer).become(kind::unread);
     unread_ = true;
   } else if (code != 0) {
@@ -347,7 +347,7 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
 bool shared_exchange::deliver_what_is_asked() {
   for (; next_ < c_.size(); ++next_) {
     const int writer = peer_at(next_);
-    node_line& line = c_.from(writer);
+    mailbox& line = c_.from(writer);
     if (!asked_ && line.what() != kind::unread) continue;
     const count_t bytes = std::min(static_cast<count_t>(line.size()), expected(writer));
     if (!asked_) asked_.emplace(c_, writer, line.place, as_size(bytes));
@@ -379,9 +379,9 @@ void shared_exchange::post_pieces() {
   std::size_t used = 0;
   for (int k = 1; k < c_.size(); ++k) {
     const int reader = peer_at(k);
-    const bool in_pieces = way_of(reader, used) == kind::pieces;
+    const bool in_pieces = path_of(reader, used) == kind::pieces;
     const count_t n = in_pieces ? std::clamp<count_t>(sent(reader) - begin, 0, piece) : 0;
-    node_line& line = c_.to(reader);
+    mailbox& line = c_.to(reader);
     line.describe(n > 0 ? kind::room : kind::none, static_cast<std::uint64_t>(n));
     line.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(piece);
     std::memcpy(line.data.data(), &begin, sizeof begin);
@@ -397,7 +397,7 @@ void shared_exchange::post_pieces() {
 void shared_exchange::take_pieces() {
   for (int k = 1; k < c_.size(); ++k) {
     const int writer = peer_at(k);
-    const node_line& line = c_.from(writer);
+    const mailbox& line = c_.from(writer);
     if (line.what() != kind::room) continue;
     count_t begin = 0;
     std::memcpy(&begin, line.data.data(), sizeof begin);

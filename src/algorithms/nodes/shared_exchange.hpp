@@ -12,8 +12,8 @@
 #include <span>
 
 #include "base/invalid_argument.hpp"
-#include "node/asked_copy.hpp"
 #include "node/channel.hpp"
+#include "node/requested_copy.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/options.hpp"
 
@@ -110,7 +110,7 @@ class shared_exchange {
 
   /// How a block is transferred when `used` bytes of the room are taken; takes its part of the room. Blocks are visited
   /// in the order of `peer_at`.
-  [[nodiscard]] node_line::kind way_of(int reader, std::size_t& used) const noexcept;
+  [[nodiscard]] mailbox::kind path_of(int reader, std::size_t& used) const noexcept;
   /// This rank's k-th peer; the 0th is the rank itself.
   [[nodiscard]] int peer_at(int k) const noexcept {
     const int peer = c_.rank() + k;
@@ -126,7 +126,7 @@ class shared_exchange {
   void deliver_or_fail(int writer);
   void deliver_own();
   void deliver_from(int writer);
-  void deliver_shared(int writer, const node_line& line, count_t bytes);
+  void deliver_shared(int writer, const mailbox& line, count_t bytes);
   void deliver_bytes(int writer, const std::byte* from, count_t bytes);
   void fetch(int writer, std::uint64_t address, count_t bytes);
   bool deliver_what_is_asked();
@@ -157,14 +157,14 @@ class shared_exchange {
   std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
-  std::uint32_t steps_ = 0;          // of chunks: that this rank needs; then that all ranks need
-  std::uint32_t step_ = 0;           // of chunks: the current one
-  int next_ = 0;                     // lines, moved, fetching: the rank that is polled next, counted from this one
-  int looks_ = 0;                    // fetching: for readers that have not claimed their offers
-  bool any_moves_ = false;           // a sender was moving its block when this rank polled
-  bool unread_ = false;              // this rank may not read some block where it lies
-  bool offered_here_ = false;        // this rank reads blocks where they lie
-  std::optional<asked_copy> asked_;  // asking: from the rank that is polled
+  std::uint32_t steps_ = 0;              // of chunks: that this rank needs; then that all ranks need
+  std::uint32_t step_ = 0;               // of chunks: the current one
+  int next_ = 0;                         // lines, moved, fetching: the rank that is polled next, counted from this one
+  int looks_ = 0;                        // fetching: for readers that have not claimed their offers
+  bool any_moves_ = false;               // a sender was moving its block when this rank polled
+  bool unread_ = false;                  // this rank may not read some block where it lies
+  bool offered_here_ = false;            // this rank reads blocks where they lie
+  std::optional<requested_copy> asked_;  // asking: from the rank that is polled
   stage stage_ = stage::lines;
   std::optional<invalid_argument> error_;
 };

@@ -10,17 +10,17 @@ namespace taquin::detail {
 
 namespace {
 
-using kind = node_line::kind;
+using kind = mailbox::kind;
 
 // Polls a block that its receiver has not claimed, before the sender revokes the offer.
-constexpr int patience = 100;
+constexpr int idle_threshold = 100;
 
 }  // namespace
 
 // A block that its sender is moving is left for later, so that this rank does not wait before it has claimed the
 // others.
 void shared_exchange::take_offer(int writer) {
-  node_line& line = c_.from(writer);
+  mailbox& line = c_.from(writer);
   if (line.what() == kind::offered) line.end_offer(kind::claimed);
   const kind what = line.what();
   if (what == kind::withdrawn) {
@@ -46,7 +46,7 @@ bool shared_exchange::all_have_taken() {
   for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
     const int reader = peer_at(next_);
     std::size_t used = looked_at_;
-    const kind way = way_of(reader, used);
+    const kind way = path_of(reader, used);
     if (way == kind::remote && !c_.has_fetched(reader, offered_)) return false;
     if (way == kind::offered && !has_taken(reader, looked_at_)) return false;
     looked_at_ = used;
@@ -57,13 +57,13 @@ bool shared_exchange::all_have_taken() {
 // Whether the send buffer is free of this block. A reader that polls its lines is about to claim it.
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
-  if (what != kind::offered) return !node_line::may_be_read(what);
-  if (c_.is_looking(reader) || ++looks_ < patience) return false;
+  if (what != kind::offered) return !mailbox::may_be_read(what);
+  if (c_.is_looking(reader) || ++looks_ < idle_threshold) return false;
   return take_back(reader, place);
 }
 
 bool shared_exchange::take_back(int reader, std::size_t place) {
-  node_line& line = c_.to(reader);
+  mailbox& line = c_.to(reader);
   if (!line.end_offer(kind::withdrawn)) return false;
   const auto bytes = as_size(sent(reader));
   copy_bytes(c_.room(c_.rank()) + place, send_at(reader), bytes);

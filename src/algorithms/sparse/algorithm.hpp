@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/sparse/notices.hpp"
+#include "algorithms/sparse/headers.hpp"
 #include "mpi/communicator.hpp"
 #include "taquin/error.hpp"
 #include "taquin/options.hpp"
@@ -23,8 +23,8 @@ struct finding {
       3;  ///< of notices, beside the call's first: those before are of its data (grants.hpp)
   mpi::communicator& comm;
   int tag;  // the first of the call's
-  own_notices& mine;
-  notice_store& come;
+  own_headers& mine;
+  header_store& come;
   std::size_t message_bytes;  // of a message of notices at most; a multiple of 8
   std::size_t in_flight;      // messages of a rank that are sent and not yet received, at most
   count_t element_bytes;

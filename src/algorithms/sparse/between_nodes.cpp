@@ -16,33 +16,35 @@
 
 namespace taquin::detail {
 
-std::size_t carried_notices::bytes_of(int block) const noexcept { return as_size(counts_[block] * mine_.element.size); }
+std::size_t piggybacked_headers::bytes_of(int block) const noexcept {
+  return as_size(counts_[block] * mine_.element.size);
+}
 
 // Data are sent in the step while there is space for them and for the notices of all that follow.
 template <class Each>
-std::size_t carried_notices::blocks_to(int rank, Each f) const {
-  std::size_t notices = 0;
-  for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) notices += of_notice;
+std::size_t piggybacked_headers::blocks_to(int rank, Each f) const {
+  std::size_t headers = 0;
+  for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) headers += header_bytes;
   std::size_t used = 0;
   for (int b = (*to_)[as_size(rank)]; b >= 0; b = (*next_)[as_size(b)]) {
-    notices -= of_notice;
+    headers -= header_bytes;
     const std::size_t with_data = of_count + bytes_of(b);
-    const bool travels = data_ && bytes_of(b) <= step_.most_bytes() && used + with_data + notices <= step_.most_bytes();
-    used += travels ? with_data : of_notice;
+    const bool travels = data_ && bytes_of(b) <= step_.most_bytes() && used + with_data + headers <= step_.most_bytes();
+    used += travels ? with_data : header_bytes;
     f(b, travels);
   }
   return used;
 }
 
 template <class Each>
-void carried_notices::each_left(int own, int ranks, Each f) const {
+void piggybacked_headers::each_left(int own, int ranks, Each f) const {
   for (int rank = 0; rank < ranks && left_ > 0; ++rank)
     blocks_to(rank, [&](int b, bool travels) {
       if (!travels && counts_[b] > 0 && rank != own) f(rank, b);
     });
 }
 
-bool carried_notices::prepare(const sparse_blocks& x, int ranks, bool at_once) {
+bool piggybacked_headers::prepare(const sparse_blocks& x, int ranks, bool at_once) {
   const auto budget_allows = [&] {
     try {
       to_.emplace(as_size(ranks), -1, memory_);
@@ -77,7 +79,7 @@ bool carried_notices::prepare(const sparse_blocks& x, int ranks, bool at_once) {
   return true;
 }
 
-void carried_notices::write(internode& step) {
+void piggybacked_headers::write(internode& step) {
   for (const int rank : step.order()) {
     std::byte* to = step.room(blocks_to(rank, [](int, bool) {}));
     const auto put = [&](std::uint64_t word) {
@@ -97,24 +99,24 @@ void carried_notices::write(internode& step) {
   }
 }
 
-void carried_notices::tell(proposal& p) const noexcept {
+void piggybacked_headers::tell(proposal& p) const noexcept {
   p.max_rank_bytes = next_->size();
   p.max_received_bytes = static_cast<std::uint64_t>(left_);
   p.max_peers = most_left_;
 }
 
 // Per block its notice, source and size; then the least that moves data.
-bool carried_notices::fit(const agreed& all, int ranks) noexcept {
+bool piggybacked_headers::fit(const agreed& all, int ranks) noexcept {
   const std::uint64_t rest = sparse_grants::footprint({}, 0);
   if (all.large && all.holes) return false;
   if (all.memory == unlimited) return true;
   // No overflow: a rank that has so many blocks has no memory for them.
-  return all.max_rank_bytes < all.memory / of_notice / as_size(ranks) && all.memory > rest + of_all(all, ranks);
+  return all.max_rank_bytes < all.memory / header_bytes / as_size(ranks) && all.memory > rest + of_all(all, ranks);
 }
 
-void carried_notices::take_data(std::byte* into, int ranks) const {
+void piggybacked_headers::take_data(std::byte* into, int ranks) const {
   const element& e = mine_.element;
-  each(step_, ranks, e, [&](const notice& n, const std::byte* from) {
+  each(step_, ranks, e, [&](const header& n, const std::byte* from) {
     if (from != nullptr && n.count > 0) {
       if (e.contiguous())
         copy_bytes(into, from, as_size(n.count * e.size));
@@ -127,10 +129,10 @@ void carried_notices::take_data(std::byte* into, int ranks) const {
 
 // Receives first: most incoming data find their place then. Data without a place are received all the same, block by
 // block, into memory that is freed again.
-std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks,
-                                         std::byte* into, std::pmr::memory_resource* memory) const {
+std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, std::span<const header> blocks,
+                                             std::byte* into, std::pmr::memory_resource* memory) const {
   const element& e = mine_.element;
-  const auto comes = [&](const notice& n) { return !n.has_come() && n.count > 0 && n.from != comm.rank(); };
+  const auto comes = [&](const header& n) { return !n.has_come() && n.count > 0 && n.from != comm.rank(); };
   const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
   std::size_t leaving = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
@@ -138,11 +140,11 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   mpi::request_set requests(coming + leaving, memory);  // last: ended first
   std::size_t i = 0;
   std::byte* at = into;
-  const auto receive = [&](const notice& n, std::byte* to) {
+  const auto receive = [&](const header& n, std::byte* to) {
     const auto what = mpi::make_counted(n.count, e.type);
     requests.receive(i++, to, what.count, what.type, n.from, tag, comm.get());
   };
-  for (const notice& n : blocks) {
+  for (const header& n : blocks) {
     if (into == nullptr) break;
     if (comes(n)) receive(n, at);
     if (!n.has_come() && n.from == comm.rank() && n.count > 0)
@@ -156,7 +158,7 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
     ++i;
   });
   const auto room = [](std::size_t) { return most_bytes; };
-  for (const notice& n : blocks) {
+  for (const header& n : blocks) {
     if (into != nullptr || !comes(n)) continue;
     unwanted.reset(as_size(n.count * std::max(e.extent, e.true_extent)));
     i = 0;
@@ -170,8 +172,8 @@ std::uint64_t carried_notices::move_rest(mpi::communicator& comm, int tag, std::
   return sent;
 }
 
-const sparse_algorithm between_nodes_way{
-    .name = "carried_notices",
+const sparse_algorithm between_nodes_algorithm{
+    .name = "piggybacked_headers",
     .summary = "one message per pair of nodes carries the agreement, headers and small data; larger data on request",
     .source = "taquin",
     .rounds = "1, and 2 for large data",

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/sparse/headers.hpp"
 #include "algorithms/sparse/node_step.hpp"
-#include "algorithms/sparse/notices.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/communicator.hpp"
@@ -22,16 +22,16 @@
 
 namespace taquin::detail {
 
-class carried_notices final : public carried_blocks {
+class piggybacked_headers final : public piggybacked_blocks {
  public:
   /// Unsolicited bytes of one rank that follow, at most: a receiver without a place for incoming data receives them
   /// block by block all the same.
   static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
   /// Bytes of a block in the step, beside its data; and of one whose data are not in it.
   static constexpr std::size_t of_count = sizeof(std::uint64_t);
-  static constexpr std::size_t of_notice = 2 * sizeof(std::uint64_t);
+  static constexpr std::size_t header_bytes = 2 * sizeof(std::uint64_t);
 
-  carried_notices(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
+  piggybacked_headers(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
 
   /// Whether this rank's blocks fit into the step, those of a one-step call with their data. Takes 4 bytes for each
@@ -44,7 +44,7 @@ class carried_notices final : public carried_blocks {
   /// The data of a one-step call that were in the step, at their places among all incoming data.
   void take_data(std::byte* into, int ranks) const;
   /// The others, of `blocks`, without requests; null: this rank has no place for them. Returns its messages.
-  std::uint64_t move_rest(mpi::communicator& comm, int tag, std::span<const notice> blocks, std::byte* into,
+  std::uint64_t move_rest(mpi::communicator& comm, int tag, std::span<const header> blocks, std::byte* into,
                           std::pmr::memory_resource* memory) const;
 
   /// The properties of all ranks that each must know.
@@ -71,13 +71,13 @@ class carried_notices final : public carried_blocks {
       auto rest = step.block(from);
       while (!rest.empty()) {
         const std::uint64_t told = take(rest);
-        notice n{from, step.rank(), static_cast<count_t>(told >> 1U), 0};
+        header n{from, step.rank(), static_cast<count_t>(told >> 1U), 0};
         if ((told & 1U) == 0) {
           n.first = static_cast<count_t>(take(rest));
           f(n, static_cast<const std::byte*>(nullptr));
           continue;
         }
-        n.to = notice::here;
+        n.to = header::here;
         f(n, rest.data());
         rest = rest.subspan(static_cast<std::size_t>(n.count * e.size));
       }
@@ -85,14 +85,14 @@ class carried_notices final : public carried_blocks {
   }
   static std::size_t count(const internode& step, int ranks, const element& e) {
     std::size_t n = 0;
-    each(step, ranks, e, [&](const notice&, const std::byte*) { ++n; });
+    each(step, ranks, e, [&](const header&, const std::byte*) { ++n; });
     return n;
   }
 
  private:
   /// Bytes that ranks take for all blocks at most.
   static std::uint64_t of_all(const agreed& all, int ranks) noexcept {
-    constexpr std::uint64_t each = sizeof(notice) + sizeof(int) + sizeof(count_t);
+    constexpr std::uint64_t each = sizeof(header) + sizeof(int) + sizeof(count_t);
     return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
   }
   static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);

@@ -11,7 +11,7 @@
 
 namespace taquin::detail {
 
-sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
+sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const header> blocks,
                              const window& w, std::size_t of_sender, std::size_t piece,
                              std::pmr::memory_resource* memory)
     : comm_(comm),
@@ -97,7 +97,7 @@ bool sparse_grants::ask() {
   while (!all_asked()) {
     const std::size_t s = free_slot();
     if (s == slots_.size()) return news;
-    const notice& n = blocks_[block_];
+    const header& n = blocks_[block_];
     if (std::exchange(sender_, n.from) != n.from) awaited_ = 0;
     if (!refuses_ && awaited_ == of_sender_) return news;
     if (!refuses_) ++awaited_;
@@ -207,7 +207,7 @@ bool sparse_grants::hand_over() {
   return news;
 }
 
-void sparse_grants::describe(mpi::wait_note& note) const {
+void sparse_grants::describe(mpi::wait_record& note) const {
   note.what = "pieces of a sparse exchange";
   note.comm = comm_.get();
   for (const slot& s : slots_)

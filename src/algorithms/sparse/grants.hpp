@@ -8,14 +8,14 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/sparse/headers.hpp"
 #include "algorithms/sparse/node_step.hpp"
-#include "algorithms/sparse/notices.hpp"
 #include "base/arrays.hpp"
 #include "base/raw_buffer.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/progress.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 #include "taquin/exchange.hpp"
 #include "taquin/sparse.hpp"
 
@@ -36,7 +36,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
     std::size_t from_here = 1;
   };
   /// `of_sender`: requests that one sender has at a time. `piece`: bytes of one that waits here; 0: none does.
-  sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const notice> blocks,
+  sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const header> blocks,
                 const window& w, std::size_t of_sender, std::size_t piece, std::pmr::memory_resource* memory);
   static std::size_t footprint(const window& w, std::size_t piece) noexcept;
 
@@ -79,7 +79,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   [[nodiscard]] bool over() noexcept;
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
   void give(const slot& s, const std::byte* data);
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
   // While the caller's function waits in another call: requests of others are answered, and chunks arrive. Nothing is
   // requested.
   bool advance() override;
@@ -101,7 +101,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   mpi::communicator& comm_;
   int tag_;
   sparse_data mine_;
-  std::span<const notice> blocks_;
+  std::span<const header> blocks_;
   std::size_t of_sender_;
   std::size_t piece_;
   std::pmr::vector<slot> slots_;

@@ -11,7 +11,7 @@
 #include "base/copy_bytes.hpp"
 #include "base/sizes.hpp"
 #include "datatypes/typed_copy.hpp"
-#include "node/asked_copy.hpp"
+#include "node/requested_copy.hpp"
 #include "node/single_copy.hpp"
 #include "taquin/error.hpp"
 
@@ -19,7 +19,7 @@ namespace taquin::detail {
 
 namespace {
 
-using kind = node_line::kind;
+using kind = mailbox::kind;
 
 constexpr std::uint32_t is_sparse = 64;       // in the hash that ranks compare: an exchange has less
 constexpr std::uint32_t most_told = 0xffffU;  // blocks are fewer
@@ -52,13 +52,13 @@ std::optional<kind> node_step::write(int reader, count_t count, count_t first, s
   const auto n = static_cast<std::size_t>(count * e.size);
   const std::byte* const from = mine_.at + first * e.extent;
   const bool own = reader == c_.rank();
-  if (why_ == purpose::notices || own) {
-    place = why_ == purpose::notices ? static_cast<std::uint64_t>(first) : reinterpret_cast<std::uint64_t>(from);
+  if (why_ == purpose::headers || own) {
+    place = why_ == purpose::headers ? static_cast<std::uint64_t>(first) : reinterpret_cast<std::uint64_t>(from);
     return kind::remote;
   }
   ++messages_;
   bytes_sent_ += n;
-  std::byte* to = n <= node_line::capacity ? data : nullptr;
+  std::byte* to = n <= mailbox::capacity ? data : nullptr;
   const bool readable = e.contiguous() && c_.single_copies();
   std::size_t at = 0;
   if (to == nullptr && (!readable || static_cast<count_t>(n) <= shared_exchange::most_of(c_)) && take_room(n, at)) {
@@ -81,7 +81,7 @@ std::optional<kind> node_step::write(int reader, count_t count, count_t first, s
 }
 
 bool node_step::put(int reader, count_t count, count_t first) {
-  node_line& line = c_.to(reader);
+  mailbox& line = c_.to(reader);
   if (line.what() != kind::none) return put_in_list(reader, count, first);
   const auto what = write(reader, count, first, line.place, line.data.data());
   if (what) line.describe(*what, static_cast<std::uint64_t>(count * mine_.element.size));
@@ -90,7 +90,7 @@ bool node_step::put(int reader, count_t count, count_t first) {
 
 // Before the present ones: blocks are written from the last to the first.
 bool node_step::put_in_list(int reader, count_t count, count_t first) {
-  node_line& line = c_.to(reader);
+  mailbox& line = c_.to(reader);
   std::size_t at = 0;
   const auto make = [&]() -> listed* {
     return take_room(sizeof(listed), at) ? new (c_.room(c_.rank()) + at) listed : nullptr;
@@ -146,7 +146,7 @@ void node_step::refuse() {
 void node_step::publish(std::uint32_t choices, std::uint32_t told) {
   for (int k = 1; k <= c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
-    node_line& line = c_.to(reader);
+    mailbox& line = c_.to(reader);
     line.choices = choices;
     line.steps = told;
     c_.publish(reader);
@@ -159,7 +159,7 @@ bool node_step::agreed() {
   std::uint32_t takes = most_told;
   const std::uint32_t asked = choices();
   for (int from = 0; from < c_.size(); ++from) {
-    const node_line& line = line_of(from);
+    const mailbox& line = line_of(from);
     if (line.what() == kind::record || line.choices != asked) return false;
     told += line.steps & most_told;
     takes = std::min(takes, line.steps >> 16U);
@@ -187,7 +187,7 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
       if (code == 0) unpack_range(part.data(), to, count, e, static_cast<count_t>(done), static_cast<count_t>(now));
     }
   }
-  if (is_refusal(code) && asked_copy::part_bytes(c_) > 0) return ask(b.from, address, count, to);
+  if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) return ask(b.from, address, count, to);
   if (code != 0)
     invalid_ = {fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
                 MPI_ERR_BUFFER, b.from};
@@ -196,7 +196,7 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
 // The blocks that this rank may not read.
 void node_step::ask(int owner, std::uint64_t address, count_t count, std::byte* to) {
   const element& e = mine_.element;
-  asked_copy parts(c_, owner, address, static_cast<std::size_t>(count * e.size));
+  requested_copy parts(c_, owner, address, static_cast<std::size_t>(count * e.size));
   while (!parts.done()) {
     std::span<const std::byte> part;
     c_.wait([&] { return !(part = parts.next()).empty() || parts.done(); });
@@ -251,7 +251,7 @@ void node_step::end() {
   for (int k = 1; k < c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
     const kind what = c_.to(reader).what();
-    if (node_line::may_be_read(what) || what == list) c_.wait([&] { return c_.has_fetched(reader, step); });
+    if (mailbox::may_be_read(what) || what == list) c_.wait([&] { return c_.has_fetched(reader, step); });
   }
 }
 
@@ -262,7 +262,7 @@ void node_step::account(statistics& s) const noexcept {
   s.bytes_copied += bytes_copied_;
 }
 
-const sparse_algorithm node_step_way{
+const sparse_algorithm node_step_algorithm{
     .name = "node_step",
     .summary =
         "on one node: sizes and small data in one step in its memory, larger data copied once by their receivers",

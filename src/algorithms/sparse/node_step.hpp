@@ -14,7 +14,7 @@
 #include <optional>
 #include <span>
 
-#include "algorithms/sparse/notices.hpp"
+#include "algorithms/sparse/headers.hpp"
 #include "base/invalid_argument.hpp"
 #include "node/channel.hpp"
 #include "taquin/exchange.hpp"
@@ -25,13 +25,13 @@ namespace taquin::detail {
 class node_step {
  public:
   /// The purpose of a step: ranks with different purposes exchange nothing.
-  enum class purpose : std::uint8_t { all_at_once = 1, notices, data };
+  enum class purpose : std::uint8_t { all_at_once = 1, headers, data };
   /// Bytes of an element must be fewer.
   static constexpr count_t most_element = count_t{1} << 24U;
 
   /// A block as its line describes it.
   struct block {
-    node_line::kind what = node_line::kind::none;
+    mailbox::kind what = mailbox::kind::none;
     int from = 0;
     std::uint64_t bytes = 0;
     std::uint64_t place = 0;  ///< in the room, an address, or (notices) elements before it
@@ -64,8 +64,8 @@ class node_step {
   template <class Each>
   void each(Each f) const {
     for (int from = 0; from < c_.size(); ++from) {
-      const node_line& line = line_of(from);
-      if (line.what() == node_line::kind::none) continue;
+      const mailbox& line = line_of(from);
+      if (line.what() == mailbox::kind::none) continue;
       if (line.what() != list) {
         f(block{line.what(), from, line.size(), line.place, line.data.data()});
         continue;
@@ -91,26 +91,26 @@ class node_step {
 
  private:
   // The content of a line with several blocks, a kind that no such exchange needs: `size` of them, from `place` on.
-  static constexpr node_line::kind list = node_line::kind::pieces;
+  static constexpr mailbox::kind list = mailbox::kind::pieces;
   static constexpr std::uint64_t end_of_list = ~std::uint64_t{0};
   // A block of a list in a room.
   struct alignas(64) listed {
     std::uint64_t bytes;
     std::uint64_t place;
     std::uint64_t next;  // in the room
-    node_line::kind what;
-    std::array<std::byte, node_line::capacity> data;
+    mailbox::kind what;
+    std::array<std::byte, mailbox::capacity> data;
   };
   static_assert(sizeof(listed) == 64);
 
-  [[nodiscard]] const node_line& line_of(int from) const noexcept {
+  [[nodiscard]] const mailbox& line_of(int from) const noexcept {
     return from == c_.rank() ? c_.to(from) : c_.from(from);
   }
   [[nodiscard]] std::uint32_t choices() const noexcept;
   bool take_room(std::size_t bytes, std::size_t& at) noexcept;
   bool put(int reader, count_t count, count_t first);
   bool put_in_list(int reader, count_t count, count_t first);
-  std::optional<node_line::kind> write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data);
+  std::optional<mailbox::kind> write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data);
   void publish(std::uint32_t choices, std::uint32_t told);
   void copy_now(const block& b, count_t first, count_t count, std::byte* to);
   void fetch(const block& b, count_t first, count_t count, std::byte* to);

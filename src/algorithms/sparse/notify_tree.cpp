@@ -15,15 +15,15 @@
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/check.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
 int radix_of(int ranks, std::size_t in_flight) noexcept {
-  return notice_router::radix_for(ranks, agreement_radix(ranks), in_flight);
+  return header_router::radix_for(ranks, agreement_radix(ranks), in_flight);
 }
 
 // Each class has a tag, so that one receive from whatever rank is posted for it. A message that is followed by another
@@ -79,26 +79,26 @@ class tree_find final : private mpi::awaited {
 
   [[nodiscard]] int tag(int of) const noexcept { return f_.tag + finding::first_tag + of; }
 
-  void describe(mpi::wait_note& note) const override {
+  void describe(mpi::wait_record& note) const override {
     note.what = "notices of a sparse exchange";
     note.comm = f_.comm.get();
   }
 
   finding& f_;
-  notice_router router_;
+  header_router router_;
   mpi::request_set requests_;  // last: ended first
 };
 
 void find(finding& f) {
   const int radix = radix_of(f.comm.size(), f.in_flight);
-  f.rounds = as_size(notice_router::classes(f.comm.size(), radix));
+  f.rounds = as_size(header_router::classes(f.comm.size(), radix));
   tree_find(f, radix).run();
 }
 
 std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept {
   const int radix = radix_of(ranks, in_flight);
-  return notice_router::footprint(ranks, radix, message_bytes) +
-         mpi::request_set::bytes(as_size(notice_router::channels(ranks, radix) + notice_router::classes(ranks, radix)));
+  return header_router::footprint(ranks, radix, message_bytes) +
+         mpi::request_set::bytes(as_size(header_router::channels(ranks, radix) + header_router::classes(ranks, radix)));
 }
 
 }  // namespace

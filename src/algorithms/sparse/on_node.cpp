@@ -23,9 +23,9 @@ bool sparse_on_node::find(const sparse_blocks& x, bool at_once, bool named) {
   } catch (const budget_exceeded&) {
   } catch (const std::bad_alloc&) {
   }
-  step_.emplace(c_, at_once ? node_step::purpose::all_at_once : node_step::purpose::notices, named, mine_);
+  step_.emplace(c_, at_once ? node_step::purpose::all_at_once : node_step::purpose::headers, named, mine_);
   constexpr std::size_t of_result = sizeof(int) + sizeof(count_t);
-  const std::size_t each = at_once ? of_result : of_result + sizeof(notice);
+  const std::size_t each = at_once ? of_result : of_result + sizeof(header);
   if (kept)
     step_->post(x.destinations, x.counts, {budget_.limit() - budget_.used(), each});
   else

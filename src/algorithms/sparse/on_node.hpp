@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/sparse/headers.hpp"
 #include "algorithms/sparse/node_step.hpp"
-#include "algorithms/sparse/notices.hpp"
 #include "base/memory_budget.hpp"
 #include "node/channel.hpp"
 #include "taquin/sparse.hpp"

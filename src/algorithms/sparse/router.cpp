@@ -14,30 +14,30 @@ void each_class(int ranks, int radix, Each f) {
 
 }  // namespace
 
-int notice_router::classes(int ranks, int radix) noexcept {
+int header_router::classes(int ranks, int radix) noexcept {
   int n = 0;
   each_class(ranks, radix, [&](int, std::int64_t, int) { ++n; });
   return n;
 }
 
-int notice_router::channels(int ranks, int radix) noexcept {
+int header_router::channels(int ranks, int radix) noexcept {
   int n = 0;
   each_class(ranks, radix, [&](int, std::int64_t, int digits) { n += digits; });
   return n;
 }
 
-int notice_router::radix_for(int ranks, int most, std::size_t in_flight) noexcept {
+int header_router::radix_for(int ranks, int most, std::size_t in_flight) noexcept {
   int radix = std::max(most, 2);
   while (radix > 2 && as_size(channels(ranks, radix)) > in_flight) radix = (radix + 1) / 2;
   return radix;
 }
 
-std::size_t notice_router::footprint(int ranks, int radix, std::size_t message_bytes) noexcept {
-  return array_list::bytes<notice_router>(as_size(channels(ranks, radix)), as_size(classes(ranks, radix)),
+std::size_t header_router::footprint(int ranks, int radix, std::size_t message_bytes) noexcept {
+  return array_list::bytes<header_router>(as_size(channels(ranks, radix)), as_size(classes(ranks, radix)),
                                           message_bytes);
 }
 
-notice_router::notice_router(int rank, int ranks, int radix, std::size_t message_bytes, own_notices& mine,
+header_router::header_router(int rank, int ranks, int radix, std::size_t message_bytes, own_headers& mine,
                              count_t element_bytes, std::pmr::memory_resource* memory)
     : rank_(rank),
       ranks_(ranks),
@@ -59,7 +59,7 @@ notice_router::notice_router(int rank, int ranks, int radix, std::size_t message
   });
 }
 
-std::size_t notice_router::channel_for(int to, std::size_t least) const noexcept {
+std::size_t header_router::channel_for(int to, std::size_t least) const noexcept {
   std::int64_t way = to - rank_;
   if (way < 0) way += ranks_;
   std::size_t before = 0;  // channels of lower classes
@@ -72,7 +72,7 @@ std::size_t notice_router::channel_for(int to, std::size_t least) const noexcept
   return found;
 }
 
-std::byte* notice_router::append(std::size_t c, std::size_t bytes) noexcept {
+std::byte* header_router::append(std::size_t c, std::size_t bytes) noexcept {
   out& o = out_[c];
   if (o.leaves || o.full) return nullptr;
   if (o.used + bytes > message_bytes_) {
@@ -84,7 +84,7 @@ std::byte* notice_router::append(std::size_t c, std::size_t bytes) noexcept {
   return to;
 }
 
-std::span<const std::byte> notice_router::begin(std::size_t c) noexcept {
+std::span<const std::byte> header_router::begin(std::size_t c) noexcept {
   out& o = out_[c];
   const std::uint64_t last = o.full ? 0 : 1;
   std::memcpy(place(c), &last, sizeof last);
@@ -92,14 +92,14 @@ std::span<const std::byte> notice_router::begin(std::size_t c) noexcept {
   return {place(c), o.used};
 }
 
-void notice_router::sent(std::size_t c) noexcept {
+void header_router::sent(std::size_t c) noexcept {
   out& o = out_[c];
   o.ended = !o.full;
   o.leaves = o.full = false;
   o.used = head;
 }
 
-void notice_router::came(std::size_t k, std::size_t bytes) noexcept {
+void header_router::came(std::size_t k, std::size_t bytes) noexcept {
   std::uint64_t last = 0;
   std::memcpy(&last, room(k).data(), sizeof last);
   if (last != 0) --in_[k].open;

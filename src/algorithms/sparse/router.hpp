@@ -16,18 +16,18 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/sparse/notices.hpp"
+#include "algorithms/sparse/headers.hpp"
 #include "base/arrays.hpp"
 #include "base/copy_bytes.hpp"
 #include "base/raw_buffer.hpp"
 
 namespace taquin::detail {
 
-class notice_router {
+class header_router {
  public:
   static constexpr std::size_t head = sizeof(std::uint64_t);  ///< of a message: whether it is its channel's last
 
-  notice_router(int rank, int ranks, int radix, std::size_t message_bytes, own_notices& mine, count_t element_bytes,
+  header_router(int rank, int ranks, int radix, std::size_t message_bytes, own_headers& mine, count_t element_bytes,
                 std::pmr::memory_resource* memory);
   static std::size_t footprint(int ranks, int radix, std::size_t message_bytes) noexcept;
   /// Channels of a rank, as many in as out.
@@ -89,9 +89,9 @@ class notice_router {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, std::size_t outgoing, std::size_t incoming, std::size_t message_bytes) {
-    each(&notice_router::out_, outgoing);
-    each(&notice_router::in_, incoming);
-    each(&notice_router::buffers_, (outgoing + incoming + 1) * message_bytes);
+    each(&header_router::out_, outgoing);
+    each(&header_router::in_, incoming);
+    each(&header_router::buffers_, (outgoing + incoming + 1) * message_bytes);
   }
 
   [[nodiscard]] std::byte* place(std::size_t i) const noexcept { return buffers_.data() + i * message_bytes_; }
@@ -109,7 +109,7 @@ class notice_router {
     in& i = in_[k];
     while (i.at < i.end) {
       const std::span<const std::byte> rest(room(k).subspan(i.at, i.end - i.at));
-      const notice_head h = notice_head::of(rest);
+      const header_fields h = header_fields::of(rest);
       const auto one = rest.first(h.bytes(element_bytes_));
       const std::size_t c = channel_for(h.to, k + 1);
       if (c == outgoing()) {
@@ -141,7 +141,7 @@ class notice_router {
   int ranks_;
   int radix_;
   std::size_t message_bytes_;
-  own_notices& mine_;
+  own_headers& mine_;
   count_t element_bytes_;
   std::pmr::vector<out> out_;  // by class, then by digit
   std::pmr::vector<in> in_;    // by class

@@ -11,15 +11,15 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
         [&] { return usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION); });
   const std::size_t message = message_of(how);
   at_once_here = all_at_once;
-  const std::size_t carried_bytes = all_at_once ? message / 4 : 0;
-  if (carried_bytes == 0 || !find_by(how, mine, message, carried_bytes)) find_by(how, mine, message, 0);
+  const std::size_t piggybacked_bytes = all_at_once ? message / 4 : 0;
+  if (piggybacked_bytes == 0 || !find_by(how, mine, message, piggybacked_bytes)) find_by(how, mine, message, 0);
 }
 
 // From values that are identical on all ranks: the longest messages whose memory is half of the limit, at most.
 std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   constexpr std::size_t most = sparse_algorithm::most_message;
   constexpr std::size_t least = sparse_algorithm::least_message;
-  const auto needs = [&](std::size_t n) { return how.memory(comm().size(), notices_in_flight(), n); };
+  const auto needs = [&](std::size_t n) { return how.memory(comm().size(), headers_in_flight(), n); };
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
@@ -33,15 +33,15 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
 }
 
 bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message,
-                                 std::size_t most_carried) {
-  own_notices telling(comm().rank(), mine.destinations, mine.counts, data, most_carried);
+                                 std::size_t most_piggybacked) {
+  own_headers telling(comm().rank(), mine.destinations, mine.counts, data, most_piggybacked);
   store.emplace(&*budget);
   finding f{.comm = comm(),
             .tag = comm().next_tag(),
             .mine = telling,
             .come = *store,
             .message_bytes = message,
-            .in_flight = notices_in_flight(),
+            .in_flight = headers_in_flight(),
             .element_bytes = data.element.size,
             .memory = &*budget};
   how.find(f);
@@ -54,7 +54,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   messages += f.messages;
   bytes += f.bytes;
   rounds += f.rounds;
-  if (most_carried > 0) {
+  if (most_piggybacked > 0) {
     if (!running.agree_again({.any = f.failed() || !span_of(total).fits()}, {})) {
       data.to_send = telling.left();
       return true;
@@ -97,7 +97,7 @@ std::optional<invalid_argument> sparse_call::state::describe(const sparse_blocks
 }
 
 std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
-  return blocks * (sizeof(notice) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint({}, 0);
+  return blocks * (sizeof(header) + sizeof(int) + sizeof(count_t)) + sparse_grants::footprint({}, 0);
 }
 
 // The moved data, for the recorder of the call.

@@ -31,7 +31,7 @@ using namespace detail;
 
 namespace detail {
 
-inline constexpr std::uint64_t sparse_facts = mpi::whereabouts::of(mpi::call_kind::sparse);
+inline constexpr std::uint64_t sparse_call_word = mpi::progress_record::of(mpi::call_kind::sparse);
 
 // Chunks concurrently in flight to a rank, and from it.
 inline std::size_t in_flight_of(const options& o) noexcept { return as_size(in_flight_bound(o.in_flight)); }
@@ -48,14 +48,14 @@ struct sparse_call::state {
   };
 
   state(const arguments& x, const options& o)
-      : running(sparse_facts, patience::of(o), o.stats), opts(o), own(x.blocks), asked_on(x.comm) {
+      : running(sparse_call_word, call_timeout::of(o), o.stats), opts(o), own(x.blocks), asked_on(x.comm) {
     // The caller's text need not live until reply().
     if (const sparse_algorithm* const known = find_sparse(o.algorithm); known != nullptr)
       opts.algorithm = o.algorithm == "auto" ? "auto" : known->name;
   }
 
   void begin(const arguments& x, const options&, bool lacks_memory) {
-    const bool may_be_short = x.at_once && !lacks_memory && patience::of(opts).seconds <= 0;
+    const bool may_be_short = x.at_once && !lacks_memory && call_timeout::of(opts).seconds <= 0;
     const bool counted = may_be_short && leaving(x.comm, [&] { return begin_short(x); });
     if (served_short) return;
     running.meet(x.comm, counted);
@@ -69,7 +69,7 @@ struct sparse_call::state {
   bool begin_short(const arguments& x);
   template <class Work>
   static bool leaving(MPI_Comm comm, Work work) {
-    return mpi::or_leave([comm](const std::exception& why) { leave(comm, why); }, work);
+    return mpi::or_abort([comm](const std::exception& why) { leave(comm, why); }, work);
   }
 
   // In the node's memory. False, on all ranks, if that has transferred nothing.
@@ -97,7 +97,7 @@ struct sparse_call::state {
   void agree_and_find(const arguments& x, bool lacks_memory);
 
   // Notices, and data of a one-step call, that were in the agreement. All ranks have the memory for them.
-  void take_carried(internode& step, const agreed& all, bool at_once);
+  void take_piggybacked(internode& step, const agreed& all, bool at_once);
 
   void list_sources();
 
@@ -106,7 +106,7 @@ struct sparse_call::state {
 
   // The data of a one-step call that were in the agreement; longer blocks follow. A rank that has no place for them
   // takes part all the same, and throws alone.
-  void receive_carried(std::byte* into, const char* invalid_text);
+  void receive_piggybacked(std::byte* into, const char* invalid_text);
 
   // Finds sources and sizes. Ranks agree on the memory for them and on the least for the data.
   void find(const sparse_blocks& mine, const sparse_algorithm& how);
@@ -117,11 +117,11 @@ struct sparse_call::state {
   }
   std::size_t message_of(const sparse_algorithm& how);
   // A rank has one message of notices for each other rank in flight, at most.
-  [[nodiscard]] std::size_t notices_in_flight() const noexcept {
+  [[nodiscard]] std::size_t headers_in_flight() const noexcept {
     return std::min(in_flight_of(opts), detail::as_size(comm().size()));
   }
   void drop_found();
-  bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t carried);
+  bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t piggybacked);
 
   // Throws if there is no memory for one chunk in flight.
   void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint({}, piece)); }
@@ -133,7 +133,7 @@ struct sparse_call::state {
   // Chunks of at most so many elements that this rank requests; 0: whole blocks. At most `most`.
   [[nodiscard]] std::size_t pieces_of(count_t elements, std::size_t most) const noexcept {
     std::size_t n = 0;
-    for (const notice& b : blocks) {
+    for (const header& b : blocks) {
       if (n >= most) break;
       if (b.count == 0 || b.has_come()) continue;
       n += elements == 0 ? 1 : std::min(most, as_size((b.count - 1) / elements) + 1);
@@ -215,11 +215,11 @@ struct sparse_call::state {
   void account() {
     running.account(
         [&](statistics& s) {
-          s.rounds += rounds + (!carried || rest_follows ? 2 : 0);
+          s.rounds += rounds + (!piggybacked || rest_follows ? 2 : 0);
           s.messages += messages;
           s.bytes_sent += bytes;
         },
-        std::max(budget->peak(), carried_peak));
+        std::max(budget->peak(), piggybacked_peak));
     rounds = messages = bytes = 0;
   }
 
@@ -231,7 +231,7 @@ struct sparse_call::state {
   void receive(void* into, const char* invalid_text) {
     running.check_may_call();
     if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), invalid_text);
-    if (carried) return receive_carried(static_cast<std::byte*>(into), invalid_text);
+    if (piggybacked) return receive_piggybacked(static_cast<std::byte*>(into), invalid_text);
     if (at_once_here) return receive_told(static_cast<std::byte*>(into), invalid_text);
     running.stage([&] {
       std::optional<invalid_argument> invalid;
@@ -286,7 +286,7 @@ struct sparse_call::state {
   // For the recorder of the call: its data; that they have moved; and a run of the operation.
   void tell(const observed_call& to) const;
   void end(const observed_call& by) const {
-    if (by) by.end(running.algorithm, std::max(budget->peak(), carried_peak), data.element.size);
+    if (by) by.end(running.algorithm, std::max(budget->peak(), piggybacked_peak), data.element.size);
   }
   template <class Run>
   void recorded(const void* site, Run run) {
@@ -309,9 +309,9 @@ struct sparse_call::state {
   std::optional<sparse_call> back;  // the way of the answers
   sparse_data data;
   std::optional<memory_budget> budget;  // before the members that allocate from it
-  std::optional<notice_store> store;
-  std::optional<std::pmr::vector<notice>> noticed;  // in a step
-  std::span<const notice> blocks;                   // of either
+  std::optional<header_store> store;
+  std::optional<std::pmr::vector<header>> noticed;  // in a step
+  std::span<const header> blocks;                   // of either
   std::optional<std::pmr::vector<int>> sources;
   std::optional<std::pmr::vector<count_t>> counts;
   std::optional<sparse_grants> move;
@@ -321,16 +321,16 @@ struct sparse_call::state {
   channel* channel_of_short = nullptr;  // of such a call
   MPI_Comm user = MPI_COMM_NULL;
   bool served_short = false;
-  bool lacks_result = false;                 // no memory for the sources
-  std::optional<memory_budget> for_carried;  // before the members that allocate from it
-  std::optional<carried_notices> carried;    // a one-step call, whose notices were in the agreement
-  bool few_follow = false;                   // which are sent unsolicited
-  bool rest_follows = false;                 // some rank has blocks that have not
-  std::size_t carried_peak = 0;              // bytes of that step
-  bool all_at_once = false;                  // every rank makes the one-step call
-  bool at_once_here = false;                 // and its notices arrived in a find
-  std::uint64_t most_destinations = 0;       // of a rank; 0: not known
-  std::size_t sends = 0;                     // blocks of this rank
+  bool lacks_result = false;                       // no memory for the sources
+  std::optional<memory_budget> for_piggybacked;    // before the members that allocate from it
+  std::optional<piggybacked_headers> piggybacked;  // a one-step call, whose notices were in the agreement
+  bool few_follow = false;                         // which are sent unsolicited
+  bool rest_follows = false;                       // some rank has blocks that have not
+  std::size_t piggybacked_peak = 0;                // bytes of that step
+  bool all_at_once = false;                        // every rank makes the one-step call
+  bool at_once_here = false;                       // and its notices arrived in a find
+  std::uint64_t most_destinations = 0;             // of a rank; 0: not known
+  std::size_t sends = 0;                           // blocks of this rank
   std::uint64_t rounds = 0;
   checked total = 0;
   std::uint64_t messages = 0;

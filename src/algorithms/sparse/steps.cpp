@@ -11,7 +11,7 @@ bool sparse_call::state::begin_short(const arguments& x) {
   channel* const shared = blocking_channel(x.comm);
   if (shared == nullptr) return false;
   mpi::count_call(*shared->calls());
-  inside.emplace(shared->calls(), sparse_facts);
+  inside.emplace(shared->calls(), sparse_call_word);
   channel_of_short = shared;
   user = x.comm;
   served_short = find_on_node(*shared, x);
@@ -20,7 +20,7 @@ bool sparse_call::state::begin_short(const arguments& x) {
 }
 
 bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
-  const bool named = opts.algorithm == node_step_way.name;
+  const bool named = opts.algorithm == node_step_algorithm.name;
   if ((!named && opts.algorithm != "auto") || describe(x.blocks, x.invalid_text, shared.size())) return false;
   if (!sparse_on_node::suits(data.element)) return false;
   budget.emplace(opts.memory);
@@ -30,7 +30,7 @@ bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
     budget.reset();
     return false;
   }
-  running.algorithm = node_step_way.name;
+  running.algorithm = node_step_algorithm.name;
   running.account([](statistics&) {}, 0);
   try {
     take_lines(shared.rank(), x.at_once);
@@ -44,7 +44,7 @@ bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
 void sparse_call::state::take_lines(int rank, bool at_once) {
   sources.emplace(node->blocks(), 0, &*budget);
   counts.emplace(node->blocks(), 0, &*budget);
-  if (!at_once) noticed.emplace(node->blocks(), notice{}, &*budget);
+  if (!at_once) noticed.emplace(node->blocks(), header{}, &*budget);
   std::size_t i = 0;
   node->each([&](int from, count_t n, count_t first) {
     (*sources)[i] = from;
@@ -75,7 +75,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   fingerprint choices;
   choices.add("sparse");
   choices.add(p.invalid ? "" : opts.algorithm);
-  choices.add(patience::of(opts).seconds > 0);
+  choices.add(call_timeout::of(opts).seconds > 0);
   p.memory = opts.memory;
   p.max_block_bytes = p.min_block_bytes = static_cast<std::uint64_t>(data.element.size);
   p.algorithm = opts.algorithm;
@@ -84,15 +84,15 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.choices = choices.value();
   // Facts of exchanges that a sparse one does not need.
   (x.at_once ? p.large : p.holes) = true;
-  agreement_way way = way_of(comm(), running.node());
-  const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_way.name;
+  agreement_path way = path_of(comm(), running.node());
+  const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
   if (way.between != nullptr && !p.invalid && may_carry) {
     const std::size_t of_step = way.between->share();
-    for_carried.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
-    carried.emplace(*way.between, data, &*for_carried);
-    if (carried->prepare(x.blocks, comm().size(), x.at_once)) {
-      way.blocks = &*carried;
-      carried->tell(p);
+    for_piggybacked.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
+    piggybacked.emplace(*way.between, data, &*for_piggybacked);
+    if (piggybacked->prepare(x.blocks, comm().size(), x.at_once)) {
+      way.blocks = &*piggybacked;
+      piggybacked->tell(p);
     }
   }
   const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
@@ -102,36 +102,36 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
         [&] { return usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE); });
   budget.emplace(all.memory);
   most_destinations = all.max_rank_bytes;
-  if (carried && all.carried && carried_notices::fit(all, comm().size()))
-    return take_carried(*way.between, all, x.at_once);
-  carried.reset();
+  if (piggybacked && all.piggybacked && piggybacked_headers::fit(all, comm().size()))
+    return take_piggybacked(*way.between, all, x.at_once);
+  piggybacked.reset();
   all_at_once = !all.holes;
   find(x.blocks, *find_sparse(opts.algorithm));
 }
 
-void sparse_call::state::take_carried(internode& step, const agreed& all, bool at_once) {
-  running.algorithm = between_nodes_way.name;
+void sparse_call::state::take_piggybacked(internode& step, const agreed& all, bool at_once) {
+  running.algorithm = between_nodes_algorithm.name;
   noticed.emplace(&*budget);
-  noticed->reserve(carried_notices::count(step, comm().size(), data.element));
-  carried_notices::each(step, comm().size(), data.element,
-                        [&](const notice& n, const std::byte*) { noticed->push_back(n); });
+  noticed->reserve(piggybacked_headers::count(step, comm().size(), data.element));
+  piggybacked_headers::each(step, comm().size(), data.element,
+                            [&](const header& n, const std::byte*) { noticed->push_back(n); });
   blocks = *noticed;
   list_sources();
-  rest_follows = carried_notices::any_left(all);
-  few_follow = carried_notices::few_left(all, comm().size(), in_flight_of(opts), data.element.size);
-  data.to_send = carried->left();
+  rest_follows = piggybacked_headers::any_left(all);
+  few_follow = piggybacked_headers::few_left(all, comm().size(), in_flight_of(opts), data.element.size);
+  data.to_send = piggybacked->left();
   messages = step.messages();
   bytes = step.bytes_sent();
   rounds = 1;
-  carried_peak = for_carried->peak() + step.share();
-  if (!at_once) carried.reset();
+  piggybacked_peak = for_piggybacked->peak() + step.share();
+  if (!at_once) piggybacked.reset();
 }
 
 void sparse_call::state::list_sources() {
   sources.emplace(blocks.size(), 0, &*budget);
   counts.emplace(blocks.size(), 0, &*budget);
-  std::ranges::transform(blocks, sources->begin(), &notice::from);
-  std::ranges::transform(blocks, counts->begin(), &notice::count);
+  std::ranges::transform(blocks, sources->begin(), &header::from);
+  std::ranges::transform(blocks, counts->begin(), &header::count);
   for (const count_t n : *counts) total = total + n;
 }
 
@@ -142,7 +142,7 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
     if (invalid_text == nullptr) {
       std::byte* to = into;
       const element& e = data.element;
-      for (const notice& n : blocks) {
+      for (const header& n : blocks) {
         if (n.has_come() && e.contiguous()) copy_bytes(to, store->data(n), as_size(n.count * e.size));
         if (n.has_come() && !e.contiguous()) unpack(store->data(n), to, n.count, e);
         to += n.count * e.extent;
@@ -154,14 +154,14 @@ void sparse_call::state::receive_told(std::byte* into, const char* invalid_text)
   if (invalid_text != nullptr) throw usage_error(invalid_text, MPI_ERR_NO_MEM);
 }
 
-void sparse_call::state::receive_carried(std::byte* into, const char* invalid_text) {
+void sparse_call::state::receive_piggybacked(std::byte* into, const char* invalid_text) {
   running.stage([&] {
-    if (invalid_text == nullptr) carried->take_data(into, comm().size());
+    if (invalid_text == nullptr) piggybacked->take_data(into, comm().size());
     if (!rest_follows) return account();
     if (few_follow) {
       bytes += as_size(data.to_send * data.element.size);
       messages +=
-          carried->move_rest(comm(), comm().next_tag(), blocks, invalid_text == nullptr ? into : nullptr, &*budget);
+          piggybacked->move_rest(comm(), comm().next_tag(), blocks, invalid_text == nullptr ? into : nullptr, &*budget);
       return account();
     }
     make_move_at_once();

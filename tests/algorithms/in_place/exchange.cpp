@@ -87,9 +87,9 @@ TEST(in_place_exchange, random_problems_with_random_budgets) {
     const std::size_t limit = o.memory == unlimited ? std::size_t{65536} : o.memory;
     std::size_t taken = 0;
     {
-      const test::heap_watch watch;
+      const test::heap_watch deadline;
       exchange_in(work, a, MPI_BYTE, o);
-      taken = watch.peak();
+      taken = deadline.peak();
     }
     ASSERT_EQ(work, expected(p, buffers, o, element::bytes(1), work)) << seed;
     EXPECT_LE(st.peak_memory, limit);
@@ -124,9 +124,9 @@ TEST(in_place_exchange, sizes_change_from_call_to_call) {
     if (seed % 3 != 0) o.memory = std::size_t{65536} << (seed % 3);
     std::size_t taken = 0;
     {
-      const test::heap_watch watch;
+      const test::heap_watch deadline;
       exchange_in(work, a, MPI_BYTE, o);
-      taken = watch.peak();
+      taken = deadline.peak();
     }
     ASSERT_EQ(work, buffers.expected[rank]) << seed << ", by " << st.algorithm;
     EXPECT_LE(st.peak_memory, o.memory) << st.algorithm;

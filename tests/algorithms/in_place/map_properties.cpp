@@ -63,7 +63,7 @@ class broken_exchange {
     const auto count = [&] {
       if (seen++ == e.after) throw left_in_the_middle{};
     };
-    e.in_a_call ? all.network.watch_calls(count) : all.network.watch(count);
+    e.in_a_call ? all.network.watch_calls(count) : all.network.deadline(count);
     bool over = false;
     try {
       all.run();

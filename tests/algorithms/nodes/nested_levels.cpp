@@ -14,7 +14,7 @@ namespace taquin::test {
 namespace {
 
 TEST(nested_levels, are_what_the_environment_says) {
-  const auto view = detail::nodes_of(mpi::communicator::of(MPI_COMM_WORLD), {});
+  const auto view = detail::nodes_of(mpi::communicator::get_or_create(MPI_COMM_WORLD), {});
   const auto& levels = view->topology.levels;
   ASSERT_EQ(levels.size(), 3U);
   EXPECT_EQ(levels[0].group, (std::vector{0, 0, 0, 1, 1}));

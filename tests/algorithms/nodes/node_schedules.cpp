@@ -152,7 +152,7 @@ void aggregate_in_any_number_of_passes(const builder_and_size& way) {
     for (int& c : colours) c = static_cast<int>(random()) % nodes;
     if (k % 2 == 0) std::ranges::sort(colours);
     const topology t{{level::of("node", colours)}};
-    const counts_type alike(colours.size(), std::vector<count_t>(colours.size(), large ? 17000 : 3));
+    const counts_type identical(colours.size(), std::vector<count_t>(colours.size(), large ? 17000 : 3));
     for (const aggregation& work : ways)
       for (const auto how : {delivery::eager, delivery::rendezvous}) {
         const auto within = [&](const schedule& s, const local_exchange& x, const shape& sh) {
@@ -165,8 +165,9 @@ void aggregate_in_any_number_of_passes(const builder_and_size& way) {
           EXPECT_LE(s.scratch_bytes, size.scratch);
           EXPECT_LE(s.shared_bytes, size.scratch * static_cast<std::size_t>(ranks_here(x, t.nodes())));
         };
-        run(t, alike, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
-          const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], alike[0][0], memory);
+        run(t, identical, true, how, [&](const local_exchange& x, const shape& sh, const counts_type&) {
+          const node_traffic traffic(t.nodes(), t.nodes().group[static_cast<std::size_t>(x.rank)], identical[0][0],
+                                     memory);
           auto s = way.build(x, t.nodes(), traffic, work, memory);
           within(s, x, sh);
           return s;

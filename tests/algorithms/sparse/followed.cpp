@@ -55,16 +55,16 @@ class follower {
 
   std::string take(const whole_moves::message& one, std::vector<std::set<block>>& after) {
     if (one.from == one.to) return fmt::format("{} sends to itself", one.from);
-    count_t carried = 0;
+    count_t piggybacked = 0;
     for (const block& b : one.blocks) {
       const auto known = blocks_.find(b);
       if (known == blocks_.end()) return fmt::format("nobody has a block {}>{}", b.first, b.second);
       if (!held_[holder(one.from)].contains(b)) return fmt::format("{} has no {}>{}", one.from, b.first, b.second);
       after[holder(one.to)].insert(b);
-      carried += known->second;
+      piggybacked += known->second;
       if (holder(one.to) == holder(b.second)) ++arrived_[b];
     }
-    if (one.bytes < carried) return fmt::format("{} bytes from {} carry {}", one.bytes, one.from, carried);
+    if (one.bytes < piggybacked) return fmt::format("{} bytes from {} carry {}", one.bytes, one.from, piggybacked);
     return {};
   }
 

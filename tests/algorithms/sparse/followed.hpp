@@ -14,6 +14,6 @@ namespace taquin::detail {
 std::string wrong_in(const sparse_pattern& x, const sparse_moves& m, bool by_nodes);
 
 /// Whether ranks of a node read what another one of them has received.
-inline bool reads_of_nodes(const sparse_algorithm& a) noexcept { return &a == &between_nodes_way; }
+inline bool reads_of_nodes(const sparse_algorithm& a) noexcept { return &a == &between_nodes_algorithm; }
 
 }  // namespace taquin::detail

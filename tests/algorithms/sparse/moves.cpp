@@ -82,35 +82,37 @@ TEST(sparse_moves, notify_tree_takes_log_rounds_of_a_message_for_each_digit) {
     const auto c = count(moves_of(notify_tree, pattern("ring", ranks, 8, 1)), ranks, sparse_moves::find);
     EXPECT_EQ(c.rounds, rounds_of(ranks, radix)) << ranks;
     EXPECT_LE(c.most, rounds_of(ranks, radix) * (radix - 1)) << ranks;
-    EXPECT_EQ(c.most, notice_router::channels(ranks, radix)) << ranks;
+    EXPECT_EQ(c.most, header_router::channels(ranks, radix)) << ranks;
     EXPECT_EQ(c.least, c.most) << ranks;
   }
 }
 
 TEST(sparse_moves, small_blocks_on_a_node_are_one_meeting_and_large_ones_no_more) {
   for (const count_t bytes : {count_t{8}, count_t{1} << 20U}) {
-    const auto m = moves_of(node_step_way, pattern("sparse:3", 8, bytes, 8));
+    const auto m = moves_of(node_step_algorithm, pattern("sparse:3", 8, bytes, 8));
     EXPECT_TRUE(m.all.through_memory);
     EXPECT_EQ(std::ranges::count(m.meets, true), 1);
   }
 }
 
 TEST(sparse_moves, carried_notices_are_a_message_for_each_pair_of_nodes) {
-  const auto small = moves_of(between_nodes_way, pattern("powerlaw", 16, 8, 4));
+  const auto small = moves_of(between_nodes_algorithm, pattern("powerlaw", 16, 8, 4));
   std::size_t messages = 0;
   for (const auto& round : small.all.rounds) messages += round.messages.size();
   EXPECT_EQ(messages, 4U * 3U);
   EXPECT_EQ(count(small, 16, sparse_moves::move).rounds, 0);
-  EXPECT_EQ(count(moves_of(between_nodes_way, pattern("ring", 16, 20000, 4)), 16, sparse_moves::move).rounds, 1);
-  EXPECT_EQ(count(moves_of(between_nodes_way, pattern("ring", 64, 20000, 4)), 64, sparse_moves::move).rounds, 2);
+  EXPECT_EQ(count(moves_of(between_nodes_algorithm, pattern("ring", 16, 20000, 4)), 16, sparse_moves::move).rounds, 1);
+  EXPECT_EQ(count(moves_of(between_nodes_algorithm, pattern("ring", 64, 20000, 4)), 64, sparse_moves::move).rounds, 2);
 }
 
 // The more ranks, the less place a step among nodes has for a block.
 TEST(sparse_moves, blocks_travel_with_the_step_as_far_as_it_has_place_for_them) {
   for (const auto& [ranks, most] : {std::pair{16, 8192 - 8}, std::pair{64, 51 * 64 - 8}, std::pair{1024, 3 * 64 - 8}}) {
-    EXPECT_EQ(count(moves_of(between_nodes_way, pattern("ring", ranks, most, 4)), ranks, sparse_moves::move).rounds, 0);
-    EXPECT_GT(count(moves_of(between_nodes_way, pattern("ring", ranks, most + 1, 4)), ranks, sparse_moves::move).rounds,
-              0);
+    EXPECT_EQ(
+        count(moves_of(between_nodes_algorithm, pattern("ring", ranks, most, 4)), ranks, sparse_moves::move).rounds, 0);
+    EXPECT_GT(
+        count(moves_of(between_nodes_algorithm, pattern("ring", ranks, most + 1, 4)), ranks, sparse_moves::move).rounds,
+        0);
   }
 }
 
@@ -121,8 +123,8 @@ TEST(sparse_moves, only_what_does_not_travel_with_its_notice_is_asked_for) {
 
 TEST(sparse_moves, what_an_algorithm_does_not_serve_is_said) {
   sparse_moves m;
-  EXPECT_TRUE(add_sparse_moves(node_step_way, pattern("ring", 4, 8, 2), m));
-  EXPECT_TRUE(add_sparse_moves(between_nodes_way, pattern("ring", 4, 8, 4), m));
+  EXPECT_TRUE(add_sparse_moves(node_step_algorithm, pattern("ring", 4, 8, 2), m));
+  EXPECT_TRUE(add_sparse_moves(between_nodes_algorithm, pattern("ring", 4, 8, 4), m));
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // The notices of all ranks in one process, against what everybody has for everybody.
-#include "algorithms/sparse/notices.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -11,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/sparse/headers.hpp"
 #include "algorithms/sparse/router.hpp"
 
 namespace taquin::detail {
@@ -28,22 +27,22 @@ struct blocks {
     counts.push_back(n);
     for (count_t i = 0; i < n; ++i) data.push_back(rank * 1000 + static_cast<int>(data.size()));
   }
-  own_notices told(int rank, std::size_t carried) {
+  own_headers told(int rank, std::size_t piggybacked) {
     mine.at = reinterpret_cast<const std::byte*>(data.data());
     mine.element.size = mine.element.extent = mine.element.true_extent = 4;
-    return {rank, to, count_view(counts.data()), mine, carried};
+    return {rank, to, count_view(counts.data()), mine, piggybacked};
   }
 };
 
 struct rank_of_many {
-  own_notices own;
-  notice_store come;
-  notice_router router;
+  own_headers own;
+  header_store come;
+  header_router router;
   bool sent_late = false;
   std::deque<int> waits;  // channels whose message has not been taken
 
-  rank_of_many(blocks& b, int rank, int ranks, int radix, std::size_t message, std::size_t carried)
-      : own(b.told(rank, carried)),
+  rank_of_many(blocks& b, int rank, int ranks, int radix, std::size_t message, std::size_t piggybacked)
+      : own(b.told(rank, piggybacked)),
         come(std::pmr::new_delete_resource()),
         router(rank, ranks, radix, message, own, 4, std::pmr::new_delete_resource()) {}
 };
@@ -60,12 +59,12 @@ struct network {
   std::size_t most_waiting = 0;
   std::size_t messages = 0;
 
-  network(std::vector<blocks>& all, int radix, std::size_t message_bytes, std::size_t carried) {
+  network(std::vector<blocks>& all, int radix, std::size_t message_bytes, std::size_t piggybacked) {
     const int p = static_cast<int>(all.size());
     for (int r = 0; r < p; ++r)
-      ranks.emplace_back(all[static_cast<std::size_t>(r)], r, p, radix, message_bytes, carried);
+      ranks.emplace_back(all[static_cast<std::size_t>(r)], r, p, radix, message_bytes, piggybacked);
     queues.resize(ranks.size(),
-                  std::vector<std::deque<message>>(static_cast<std::size_t>(notice_router::classes(p, radix))));
+                  std::vector<std::deque<message>>(static_cast<std::size_t>(header_router::classes(p, radix))));
   }
 
   // One rank does what it can. True: it did something.
@@ -116,23 +115,23 @@ struct network {
   }
 };
 
-void expect_all(std::vector<blocks>& all, network& n, std::size_t carried) {
+void expect_all(std::vector<blocks>& all, network& n, std::size_t piggybacked) {
   for (std::size_t d = 0; d < all.size(); ++d) {
-    notice_store& come = n.ranks[d].come;
+    header_store& come = n.ranks[d].come;
     const auto got = come.sorted(4);
     std::size_t i = 0;
     for (std::size_t r = 0; r < all.size(); ++r) {
-      std::vector<notice> expected;
+      std::vector<header> expected;
       count_t first = 0;
       for (std::size_t b = 0; b < all[r].to.size(); first += all[r].counts[b], ++b)
         if (all[r].to[b] == static_cast<int>(d))
           expected.push_back({static_cast<int>(r), static_cast<int>(d), all[r].counts[b], first});
-      std::ranges::stable_sort(expected, {}, [](const notice& x) { return std::pair(x.first, x.count); });
-      for (const notice& e : expected) {
+      std::ranges::stable_sort(expected, {}, [](const header& x) { return std::pair(x.first, x.count); });
+      for (const header& e : expected) {
         RC_ASSERT(i < got.size());
-        const notice& g = got[i++];
+        const header& g = got[i++];
         RC_ASSERT(g.from == e.from && g.count == e.count && g.first == e.first);
-        RC_ASSERT(g.has_come() == (e.count > 0 && static_cast<std::size_t>(e.count) * 4 <= carried));
+        RC_ASSERT(g.has_come() == (e.count > 0 && static_cast<std::size_t>(e.count) * 4 <= piggybacked));
         if (g.has_come())
           RC_ASSERT(std::memcmp(come.data(g), all[r].data.data() + e.first, static_cast<std::size_t>(e.count) * 4) ==
                     0);
@@ -146,16 +145,16 @@ RC_GTEST_PROP(sparse_notices, come_to_their_destinations_in_order, ()) {
   const int p = *rc::gen::inRange(1, 70);
   const int radix = *rc::gen::inRange(2, 10);
   const auto message = *rc::gen::element<std::size_t>(64, 128, 4096);
-  const std::size_t carried = *rc::gen::arbitrary<bool>() ? message / 4 : 0;
+  const std::size_t piggybacked = *rc::gen::arbitrary<bool>() ? message / 4 : 0;
   const bool to_one = *rc::gen::arbitrary<bool>();
   std::vector<blocks> all(static_cast<std::size_t>(p));
   for (int r = 0; r < p; ++r)
     for (const int d : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, p)))
       all[static_cast<std::size_t>(r)].add(r, to_one ? 0 : d, *rc::gen::inRange<count_t>(0, 9));
-  network n(all, radix, message, carried);
+  network n(all, radix, message, piggybacked);
   RC_ASSERT(n.run(*rc::gen::arbitrary<std::uint32_t>()));
-  RC_ASSERT(n.most_waiting <= static_cast<std::size_t>(notice_router::channels(p, radix)));
-  expect_all(all, n, carried);
+  RC_ASSERT(n.most_waiting <= static_cast<std::size_t>(header_router::channels(p, radix)));
+  expect_all(all, n, piggybacked);
 }
 
 // A rank that others go by holds a message of each channel, and nothing that grows with what passes through it.
@@ -167,7 +166,7 @@ TEST(sparse_notices, go_to_rank_0_from_all_of_many_in_memory_that_does_not_grow)
       for (int i = 0; i < 5; ++i) all[static_cast<std::size_t>(r)].add(r, 0, 1);
     network n(all, radix, 256, 64);
     ASSERT_TRUE(n.run(7));
-    EXPECT_LE(n.most_waiting, static_cast<std::size_t>(notice_router::channels(p, radix)));
+    EXPECT_LE(n.most_waiting, static_cast<std::size_t>(header_router::channels(p, radix)));
     EXPECT_EQ(n.ranks.front().come.sorted(4).size(), 5U * p);
     for (std::size_t r = 1; r < p; ++r) EXPECT_EQ(n.ranks[r].come.sorted(4).size(), 0U);
   }
@@ -180,17 +179,17 @@ TEST(sparse_notices, few_take_one_message_of_each_channel) {
     for (const int step : {1, 5, 17, 40}) all[static_cast<std::size_t>(r)].add(r, (r + step) % p, 2);
   network n(all, 8, 4096, 1024);
   ASSERT_TRUE(n.run(3));
-  EXPECT_EQ(n.messages, static_cast<std::size_t>(p * notice_router::channels(p, 8)));
+  EXPECT_EQ(n.messages, static_cast<std::size_t>(p * header_router::channels(p, 8)));
 }
 
 // Of the ranks and of what may be on its way.
 TEST(sparse_notices, radix_bounds_the_channels) {
   for (const int p : {2, 3, 8, 64, 1000, 4096, 1 << 20})
     for (const std::size_t in_flight : {1U, 4U, 32U}) {
-      const int radix = notice_router::radix_for(p, 1024, in_flight);
-      EXPECT_TRUE(radix == 2 || static_cast<std::size_t>(notice_router::channels(p, radix)) <= in_flight);
-      EXPECT_LE(notice_router::classes(p, radix), 20);
-      EXPECT_LT(notice_router::footprint(p, radix, 4096), 300000U);
+      const int radix = header_router::radix_for(p, 1024, in_flight);
+      EXPECT_TRUE(radix == 2 || static_cast<std::size_t>(header_router::channels(p, radix)) <= in_flight);
+      EXPECT_LE(header_router::classes(p, radix), 20);
+      EXPECT_LT(header_router::footprint(p, radix, 4096), 300000U);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "algorithms/sparse/followed.hpp"
 #include "base/sizes.hpp"
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 #include "simulation/evaluate.hpp"
 #include "simulation/sparse_moves.hpp"
 #include "taquin/cost_model.hpp"
@@ -73,7 +73,7 @@ RC_GTEST_PROP(sparse_predicted, any_exchange_by_any_algorithm_comes_and_ends, ()
     sparse_moves m;
     if (!add_sparse_moves(*a, x, m)) check_moves(x, model, std::move(m), reads_of_nodes(*a));
   }
-  for (const auto& way : harness::sparse_ways()) {
+  for (const auto& way : harness::sparse_methods()) {
     sparse_moves m;
     way.moves(x, m);
     check_moves(x, model, std::move(m), false);

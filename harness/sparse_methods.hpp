@@ -37,22 +37,22 @@ struct sparse_came {
 };
 
 /// One way on one communicator, with the arrays that it keeps from call to call.
-class sparse_by_hand {
+class hand_written_sparse {
  public:
-  sparse_by_hand() = default;
-  sparse_by_hand(const sparse_by_hand&) = delete;
-  sparse_by_hand& operator=(const sparse_by_hand&) = delete;
-  virtual ~sparse_by_hand() = default;
+  hand_written_sparse() = default;
+  hand_written_sparse(const hand_written_sparse&) = delete;
+  hand_written_sparse& operator=(const hand_written_sparse&) = delete;
+  virtual ~hand_written_sparse() = default;
   /// Collective.
   virtual void run(const sparse_sent& sent, sparse_came& came) = 0;
 };
 
-struct sparse_way {
+struct sparse_method {
   std::string_view name;
   std::string_view summary;
   std::string_view source;
   std::string_view rounds;
-  std::unique_ptr<sparse_by_hand> (*make)(MPI_Comm comm);
+  std::unique_ptr<hand_written_sparse> (*make)(MPI_Comm comm);
   /// Extra bytes of a rank with so many blocks on either side.
   std::size_t (*memory)(int ranks, std::size_t blocks);
   /// The moves of its ranks, to predict its time.
@@ -60,13 +60,13 @@ struct sparse_way {
 };
 
 /// All of them.
-std::span<const sparse_way> sparse_ways() noexcept;
+std::span<const sparse_method> sparse_methods() noexcept;
 /// Null when there is none of this name.
-const sparse_way* find_sparse_way(std::string_view name) noexcept;
+const sparse_method* find_sparse_method(std::string_view name) noexcept;
 /// The messages and bytes to other ranks in one call. Those of a collective of the MPI library are not known: it counts
 /// as a round. Local.
-statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm);
+statistics account(const sparse_method& way, const sparse_sent& sent, MPI_Comm comm);
 /// Why hand-written ones, whose counts have 32 bits, cannot serve a rank that sends or receives so much.
-std::optional<std::string> beyond_sparse_ways(count_t bytes);
+std::optional<std::string> beyond_sparse_methods(count_t bytes);
 
 }  // namespace taquin::harness

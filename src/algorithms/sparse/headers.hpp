@@ -15,7 +15,7 @@
 namespace taquin::detail {
 
 /// An incoming block: its data must be requested, or have arrived with its notice.
-struct notice {
+struct header {
   static constexpr std::int32_t here = -1;  ///< instead of a destination: the data have arrived; less: where they lie
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -23,7 +23,7 @@ struct notice {
   count_t first = 0;  ///< elements of the sender's data before the block
 
   [[nodiscard]] bool has_come() const noexcept { return to < 0; }
-  bool operator==(const notice&) const = default;
+  bool operator==(const header&) const = default;
 };
 
 /// The blocks that a rank sends, which are consecutive.
@@ -34,7 +34,7 @@ struct sparse_data {
 };
 
 /// A notice in a message: its head, then the block's data if they are in it, up to a multiple of 8 bytes.
-struct notice_head {
+struct header_fields {
   std::int32_t from = 0;
   std::int32_t to = 0;
   std::int64_t told = 0;  ///< elements, doubled; one more where the data follow
@@ -44,25 +44,25 @@ struct notice_head {
   [[nodiscard]] count_t count() const noexcept { return told >> 1U; }
   /// Bytes of head and data, for elements of so many bytes.
   [[nodiscard]] std::size_t bytes(count_t element_bytes) const noexcept {
-    return sizeof(notice_head) + (has_data() ? (as_size(count() * element_bytes) + 7) / 8 * 8 : 0);
+    return sizeof(header_fields) + (has_data() ? (as_size(count() * element_bytes) + 7) / 8 * 8 : 0);
   }
-  static notice_head of(std::span<const std::byte> message) noexcept {
-    notice_head h;
+  static header_fields of(std::span<const std::byte> message) noexcept {
+    header_fields h;
     std::memcpy(&h, message.data(), sizeof h);
     return h;
   }
 };
 
 /// This rank's own blocks one by one, as messages have them.
-class own_notices {
+class own_headers {
  public:
   /// Data of blocks up to `carried` bytes are sent with their notices. The arguments must outlive it.
-  own_notices(int rank, std::span<const int> destinations, const count_view& counts, const sparse_data& mine,
-              std::size_t carried)
-      : rank_(rank), destinations_(destinations), counts_(counts), mine_(mine), carried_(carried) {}
+  own_headers(int rank, std::span<const int> destinations, const count_view& counts, const sparse_data& mine,
+              std::size_t piggybacked)
+      : rank_(rank), destinations_(destinations), counts_(counts), mine_(mine), piggybacked_(piggybacked) {}
 
   [[nodiscard]] bool over() const noexcept { return next_ == destinations_.size(); }
-  [[nodiscard]] notice_head head() const noexcept;
+  [[nodiscard]] header_fields head() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return head().bytes(mine_.element.size); }
   /// Writes the next one, bytes() of them, and moves on to the one after it.
   void write(std::byte* to);
@@ -77,31 +77,31 @@ class own_notices {
   std::span<const int> destinations_;
   count_view counts_;
   const sparse_data& mine_;
-  std::size_t carried_;
+  std::size_t piggybacked_;
   std::size_t next_ = 0;
   count_t first_ = 0;
   count_t left_ = 0;
 };
 
 /// The notices that have arrived at this rank.
-class notice_store {
+class header_store {
  public:
-  explicit notice_store(std::pmr::memory_resource* memory) : come_(memory), notices_(memory) {}
+  explicit header_store(std::pmr::memory_resource* memory) : come_(memory), headers_(memory) {}
 
   /// One notice as a message has it.
   void add(std::span<const std::byte> one) { come_.insert(come_.end(), one.begin(), one.end()); }
   /// There is no memory for them: the call fails.
   void drop() noexcept;
   /// All of them, by source, those of one source in their order. Of elements of so many bytes.
-  std::span<const notice> sorted(count_t element_bytes);
+  std::span<const header> sorted(count_t element_bytes);
   /// The data of a block that have arrived with its notice.
-  [[nodiscard]] const std::byte* data(const notice& n) const noexcept {
-    return come_.data() + as_size(notice::here - n.to) * 8 + sizeof(notice_head);
+  [[nodiscard]] const std::byte* data(const header& n) const noexcept {
+    return come_.data() + as_size(header::here - n.to) * 8 + sizeof(header_fields);
   }
 
  private:
   std::pmr::vector<std::byte> come_;
-  std::pmr::vector<notice> notices_;
+  std::pmr::vector<header> headers_;
 };
 
 }  // namespace taquin::detail

@@ -1,20 +1,20 @@
-#include "mpi/watch.hpp"
+#include "mpi/deadline.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/collective_error.hpp"
-#include "mpi/whereabouts.hpp"
+#include "mpi/progress_record.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::mpi {
 
-constinit whereabouts here;
-constinit thread_local watch* watch::current_ = nullptr;
+constinit progress_record here;
+constinit thread_local deadline* deadline::current_ = nullptr;
 constinit thread_local const leavers* meeting::current_ = nullptr;
 
-void wait_note::miss(int rank) {
+void wait_record::miss(int rank) {
   if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);
 }
 
@@ -25,7 +25,7 @@ std::uint32_t next_identity() noexcept {
 }
 
 void call_record::renew(const call_record& fresh) noexcept {
-  if ((here.last.load() & ~whereabouts::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
+  if ((here.last.load() & ~progress_record::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
   calls = 0;
   name = fresh.name;
   lost = false;
@@ -45,22 +45,22 @@ void refuse_nested(const call_record& r) {
   });
 }
 
-watch::watch(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }
+deadline::deadline(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }
 
-double watch::waited() const { return PMPI_Wtime() - begun_; }
+double deadline::waited() const { return PMPI_Wtime() - begun_; }
 
-watch::all_are_here::all_are_here() noexcept : watch_(current_) {
+deadline::all_are_here::all_are_here() noexcept : deadline_(current_) {
   constexpr double least = 5;
-  if (watch_ != nullptr) watch_->not_before_ = PMPI_Wtime() + std::max(watch_->seconds_, least);
+  if (deadline_ != nullptr) deadline_->not_before_ = PMPI_Wtime() + std::max(deadline_->seconds_, least);
 }
 
-watch::all_are_here::~all_are_here() {
-  if (watch_ == nullptr) return;
-  watch_->not_before_ = 0;
-  watch_->begun_ = PMPI_Wtime();
+deadline::all_are_here::~all_are_here() {
+  if (deadline_ == nullptr) return;
+  deadline_->not_before_ = 0;
+  deadline_->begun_ = PMPI_Wtime();
 }
 
-void watch::look_at_clock(const awaited* what) {
+void deadline::look_at_clock(const awaited* what) {
   if (told_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
   told_ = true;
   expired(what);

@@ -1,4 +1,4 @@
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 namespace taquin::detail {
 
-using mpi::whereabouts;
+using mpi::progress_record;
 
 namespace {
 
@@ -27,7 +27,7 @@ static_assert(offsetof(mpi::call_record, identity) == offsetof(record_head, iden
 
 }  // namespace
 
-rank_state look_at(const rank_place& place) {
+rank_state look_at(const peer_record& place) {
   rank_state s;
   if (place.process < 0) return s;
   const int code = single_copy(place.process, place.last, &s.last, sizeof s.last);
@@ -36,15 +36,15 @@ rank_state look_at(const rank_place& place) {
   record_head here;
   s.known = single_copy(place.process, place.calls, &here, sizeof here) == 0 && here.identity == place.identity;
   if (s.known) s.calls = here.calls;
-  const std::uint64_t record = s.last & ~whereabouts::bits;
+  const std::uint64_t record = s.last & ~progress_record::bits;
   s.elsewhere = record != 0 && record != place.calls;
-  if (!s.elsewhere || (s.last & whereabouts::inside) == 0) return s;
+  if (!s.elsewhere || (s.last & progress_record::inside) == 0) return s;
   record_head other;
   std::uint64_t last = 0;
   const bool read = single_copy(place.process, record, &other, sizeof other) == 0 &&
                     single_copy(place.process, place.last, &last, sizeof last) == 0;
   if (!read || last != s.last) {  // it has left that call, whose record may have been freed
-    s.last &= ~whereabouts::inside;
+    s.last &= ~progress_record::inside;
     return s;
   }
   other.name.back() = '\0';
@@ -56,8 +56,9 @@ rank_state look_at(const rank_place& place) {
 std::string name_of_call(std::uint64_t word) {
   static constexpr std::array<const char*, 8> names{"alltoall", "alltoallv", "alltoallw", "redistribution",
                                                     "sparse",   "migration", "",          ""};
-  return fmt::format("{}{}{}", (word & whereabouts::plan) != 0 ? "plan of " : "",
-                     names[as_size(whereabouts::kind(word))], (word & whereabouts::in_place) != 0 ? " in place" : "");
+  return fmt::format("{}{}{}", (word & progress_record::plan) != 0 ? "plan of " : "",
+                     names[as_size(progress_record::kind(word))],
+                     (word & progress_record::in_place) != 0 ? " in place" : "");
 }
 
 std::string describe(const rank_state& s) {
@@ -65,7 +66,7 @@ std::string describe(const rank_state& s) {
   if (!s.known) return "nothing is known of it";
   std::string text =
       s.calls == 0 ? "it has made no call here" : fmt::format("its last call here was number {}", s.calls);
-  const bool inside = (s.last & whereabouts::inside) != 0;
+  const bool inside = (s.last & progress_record::inside) != 0;
   if (!inside) return text + "; it is not in taquin";
   if (!s.elsewhere) return text + fmt::format(" ({}), in which it is", name_of_call(s.last));
   return text + fmt::format("; it is in call {} ({}) of {}", s.number, name_of_call(s.last),

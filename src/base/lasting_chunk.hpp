@@ -14,9 +14,9 @@ namespace taquin::detail {
 /// `Bytes` bytes, aligned for any type, not cleared: of the process, which has `Pieces` of them from its start, or of
 /// the heap where none is free; null where that has none either.
 template <std::size_t Bytes, std::size_t Pieces>
-class lasting_piece {
+class lasting_chunk {
  public:
-  lasting_piece() noexcept {
+  lasting_chunk() noexcept {
     for (number_ = 0; number_ < Pieces; ++number_)
       if (!in_use[number_].exchange(true, std::memory_order_acquire)) {
         data_ = all[number_].data();
@@ -25,9 +25,9 @@ class lasting_piece {
     heap_.reset(new (std::nothrow) std::byte[Bytes]);
     data_ = heap_.get();
   }
-  lasting_piece(const lasting_piece&) = delete;
-  lasting_piece& operator=(const lasting_piece&) = delete;
-  ~lasting_piece() {
+  lasting_chunk(const lasting_chunk&) = delete;
+  lasting_chunk& operator=(const lasting_chunk&) = delete;
+  ~lasting_chunk() {
     if (data_ != nullptr && heap_ == nullptr && !kept_) in_use[number_].store(false, std::memory_order_release);
   }
 

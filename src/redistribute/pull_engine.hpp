@@ -13,10 +13,10 @@
 
 namespace taquin::detail {
 
-class slots_engine {
+class pull_engine {
  public:
   /// With `reader` blocks are read from their owners' arrays, and messages acknowledge them to the owners.
-  slots_engine(machine& m, const targets& t, block_reader* reader);
+  pull_engine(machine& m, const targets& t, block_reader* reader);
 
   void begin();
   void handle(const event& e);
@@ -26,7 +26,7 @@ class slots_engine {
   bool go_on();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
-  static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<slots_engine>(s); }
+  static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<pull_engine>(s); }
 
  private:
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
@@ -75,7 +75,7 @@ class slots_engine {
     __builtin_prefetch(&(*m_.map)[s], 1);
   }
   void freed(slot y);
-  bool fill_holes();
+  bool fill_gaps();
   bool issue();
   void left(const unit_run& gone);
   void settle(slot x);
@@ -108,13 +108,13 @@ class slots_engine {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&slots_engine::at_, s.slots());
-    each(&slots_engine::queue_, s.incoming);
-    each(&slots_engine::pending_, s.ranks);
-    each(&slots_engine::waiting_, std::size_t{s.buffers.receive_buffers});
-    each(&slots_engine::ops_, std::size_t{s.buffers.requests});
-    each(&slots_engine::list_, std::size_t{s.buffers.words});
-    each(&slots_engine::runs_, at_most{s.buffers.read});
+    each(&pull_engine::at_, s.slots());
+    each(&pull_engine::queue_, s.incoming);
+    each(&pull_engine::pending_, s.ranks);
+    each(&pull_engine::waiting_, std::size_t{s.buffers.receive_buffers});
+    each(&pull_engine::ops_, std::size_t{s.buffers.requests});
+    each(&pull_engine::list_, std::size_t{s.buffers.words});
+    each(&pull_engine::runs_, at_most{s.buffers.read});
   }
 
   machine& m_;

@@ -1,4 +1,4 @@
-#include "harness/sparse_ways.hpp"
+#include "harness/sparse_methods.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,9 +41,9 @@ void send_all(const sparse_sent& sent, std::vector<MPI_Request>& requests, Send 
 
 // Synchronous sends; a rank whose sends have all been received enters a barrier that does not block, and receives until
 // that ends. Two tags in turn: messages of the next call may come before this one's barrier has ended everywhere.
-class nbx_way final : public sparse_by_hand {
+class nbx_method final : public hand_written_sparse {
  public:
-  explicit nbx_way(MPI_Comm comm) : comm_(comm) {}
+  explicit nbx_method(MPI_Comm comm) : comm_(comm) {}
   void run(const sparse_sent& sent, sparse_came& came) override {
     came.clear();
     const int tag = first_tag_ + (calls_++ & 1);
@@ -72,9 +72,9 @@ class nbx_way final : public sparse_by_hand {
 
 // A reduction counts each rank's incoming messages. It ends on no rank before all have entered the call, and so have
 // received the messages of the one before: one tag is enough.
-class counts_reduced_way final : public sparse_by_hand {
+class counts_reduced_method final : public hand_written_sparse {
  public:
-  explicit counts_reduced_way(MPI_Comm comm) : comm_(comm), blocks_(detail::as_size(size_of(comm))) {}
+  explicit counts_reduced_method(MPI_Comm comm) : comm_(comm), blocks_(detail::as_size(size_of(comm))) {}
   void run(const sparse_sent& sent, sparse_came& came) override {
     came.clear();
     std::ranges::fill(blocks_, 0);
@@ -108,12 +108,12 @@ struct of_mpi_library {
   }
 };
 
-std::unique_ptr<sparse_by_hand> make_counts_exchanged(MPI_Comm comm) {
+std::unique_ptr<hand_written_sparse> make_counts_exchanged(MPI_Comm comm) {
   return std::make_unique<counts_exchanged_by<of_mpi_library>>(of_mpi_library{comm}, size_of(comm));
 }
 
 template <class Way>
-std::unique_ptr<sparse_by_hand> make(MPI_Comm comm) {
+std::unique_ptr<hand_written_sparse> make(MPI_Comm comm) {
   return std::make_unique<Way>(comm);
 }
 
@@ -124,27 +124,27 @@ std::size_t of_counts(int ranks, std::size_t blocks) {
 std::size_t of_four_arrays(int ranks, std::size_t) { return 4 * detail::as_size(ranks) * sizeof(int); }
 
 constexpr std::array all{
-    sparse_way{"nbx", "hand-written: synchronous messages to all, received until a nonblocking barrier has ended",
-               "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_way>, of_requests,
-               detail::add_nbx_moves},
-    sparse_way{"counts_reduced", "hand-written: a reduction counts the messages that arrive, then all are sent",
-               "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_way>, of_counts,
-               detail::add_counts_reduced_moves},
-    sparse_way{"counts_exchanged", "hand-written: an alltoall of counts, then an alltoallv",
-               "MPI_Alltoall, MPI_Alltoallv", "2 collectives", make_counts_exchanged, of_four_arrays,
-               detail::add_counts_exchanged_moves},
+    sparse_method{"nbx", "hand-written: synchronous messages to all, received until a nonblocking barrier has ended",
+                  "Hoefler, Siebert & Lumsdaine: NBX", "1 and a barrier", make<nbx_method>, of_requests,
+                  detail::add_nbx_moves},
+    sparse_method{"counts_reduced", "hand-written: a reduction counts the messages that arrive, then all are sent",
+                  "MPI_Reduce_scatter_block", "1 and a reduction", make<counts_reduced_method>, of_counts,
+                  detail::add_counts_reduced_moves},
+    sparse_method{"counts_exchanged", "hand-written: an alltoall of counts, then an alltoallv",
+                  "MPI_Alltoall, MPI_Alltoallv", "2 collectives", make_counts_exchanged, of_four_arrays,
+                  detail::add_counts_exchanged_moves},
 };
 
 }  // namespace
 
-std::span<const sparse_way> sparse_ways() noexcept { return all; }
+std::span<const sparse_method> sparse_methods() noexcept { return all; }
 
-const sparse_way* find_sparse_way(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(all, name, &sparse_way::name);
+const sparse_method* find_sparse_method(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(all, name, &sparse_method::name);
   return found == all.end() ? nullptr : found;
 }
 
-statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm) {
+statistics account(const sparse_method& way, const sparse_sent& sent, MPI_Comm comm) {
   int rank = 0;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   statistics s;
@@ -158,7 +158,7 @@ statistics account(const sparse_way& way, const sparse_sent& sent, MPI_Comm comm
   return s;
 }
 
-std::optional<std::string> beyond_sparse_ways(count_t bytes) {
+std::optional<std::string> beyond_sparse_methods(count_t bytes) {
   if (bytes <= std::numeric_limits<int>::max()) return std::nullopt;
   return "a hand-written exchange has counts of 32 bits: less than 2 GiB to and from a rank";
 }

@@ -11,7 +11,7 @@ namespace taquin::mpi {
 enum class call_kind : std::uint8_t { alltoall, alltoallv, alltoallw, redistribution, sparse, migration };
 
 /// The failure record of an aborting rank, in memory that others read.
-struct alignas(64) leave_note {
+struct alignas(64) abort_record {
   std::atomic<std::uint64_t> first{0};  ///< the rank that aborted first, plus 1; written last
   std::array<char, 184> why{};          ///< its error
 };
@@ -29,7 +29,7 @@ struct alignas(64) call_record {
   /// Functions of the program that pending operations on the communicator are calling on this rank (user_code.hpp).
   std::atomic<std::uint8_t> user_code{0};
   /// Where the ranks of a node that share memory poll for this rank's failure; null: nowhere.
-  std::atomic<leave_note*> shown{nullptr};
+  std::atomic<abort_record*> shown{nullptr};
 
   call_record() = default;
   call_record(const call_record&) = delete;
@@ -44,7 +44,7 @@ struct alignas(64) call_record {
 static_assert(sizeof(call_record) == 64);
 
 /// The process's last call: the address of its communicator's record, and the flags below in the low bits.
-struct whereabouts {
+struct progress_record {
   static constexpr std::uint64_t inside = 1;  ///< it is in that call
   static constexpr std::uint64_t in_place = 8;
   static constexpr std::uint64_t plan = 16;
@@ -61,7 +61,7 @@ struct whereabouts {
     return static_cast<call_kind>((word >> 1U & 3U) | (word >> 3U & 4U));
   }
 };
-extern constinit whereabouts here;
+extern constinit progress_record here;
 
 /// Throws the usage_error of a communicator that this rank has lost.
 [[noreturn]] void refuse_lost(const call_record& r);
@@ -93,8 +93,9 @@ inline std::uint64_t count_call(call_record& r) {
 /// Scope guard: this rank is in a call. Two stores.
 class in_call {
  public:
-  in_call(const call_record* r, std::uint64_t facts) noexcept : word_(reinterpret_cast<std::uint64_t>(r) | facts) {
-    here.last.store(word_ | whereabouts::inside, std::memory_order_relaxed);
+  in_call(const call_record* r, std::uint64_t call_word) noexcept
+      : word_(reinterpret_cast<std::uint64_t>(r) | call_word) {
+    here.last.store(word_ | progress_record::inside, std::memory_order_relaxed);
   }
   in_call(const in_call&) = delete;
   in_call& operator=(const in_call&) = delete;

@@ -1,4 +1,4 @@
-#include "algorithms/nodes/carried_exchange.hpp"
+#include "algorithms/nodes/piggybacked_exchange.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::byte* at(const blocks& side, int peer) noexcept { return static_cast<std::b
 
 }  // namespace
 
-bool carried_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
+bool piggybacked_exchange::possible(const exchange& x, const internode& step, const memory_budget& budget) noexcept {
   if (x.in_place && !x.symmetric && !(x.send.element.contiguous() && x.recv.element.contiguous())) return false;
   const std::size_t left = budget.limit() - std::min(budget.limit(), budget.used());
   if (!x.in_place && step.share() > left) return false;
@@ -37,24 +37,24 @@ bool carried_exchange::possible(const exchange& x, const internode& step, const 
   return short_enough(mine.longest, mine.sent / step.order().size(), x.kind, x.in_place, step.most_bytes());
 }
 
-std::size_t carried_exchange::footprint(const shape& s) noexcept {
+std::size_t piggybacked_exchange::footprint(const shape& s) noexcept {
   std::size_t direct = 0;
   if (!s.carries_all()) {
     const auto most = static_cast<std::uint64_t>(s.ranks - 1);
-    direct =
-        std::min(most, s.max_rank_bytes / s.carried_block) + std::min(most, s.max_received_bytes / s.carried_block);
+    direct = std::min(most, s.max_rank_bytes / s.piggybacked_block) +
+             std::min(most, s.max_received_bytes / s.piggybacked_block);
   }
-  return sizeof(carried_exchange) +
+  return sizeof(piggybacked_exchange) +
          internode::footprint(
              s.ranks, s.nodes, s.largest_node, s.smallest_node,
-             {std::min<std::size_t>(s.max_block_bytes, s.carried_block), s.max_rank_bytes, s.max_received_bytes}) +
+             {std::min<std::size_t>(s.max_block_bytes, s.piggybacked_block), s.max_rank_bytes, s.max_received_bytes}) +
          mpi::request_set::bytes(direct) + direct * (sizeof(int) + sizeof(mpi::datatype));
 }
 
-carried_exchange::carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget)
+piggybacked_exchange::piggybacked_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget)
     : x_(x),
       comm_(comm),
-      step_(*internode::known(comm)),
+      step_(*internode::find(comm)),
       tag_(tag),
       budget_(budget),
       direct_(count_long(x.send) + count_long(x.recv), &budget),
@@ -65,18 +65,18 @@ carried_exchange::carried_exchange(const exchange& x, mpi::communicator& comm, i
   direct_.keep_truncations();
 }
 
-bool carried_exchange::is_long(count_t bytes) const noexcept {
+bool piggybacked_exchange::is_long(count_t bytes) const noexcept {
   return bytes > static_cast<count_t>(step_.most_bytes());
 }
 
 // This rank's own block does not travel in the step.
-std::size_t carried_exchange::count_long(const blocks& side) const noexcept {
+std::size_t piggybacked_exchange::count_long(const blocks& side) const noexcept {
   if (x_.in_place) return 0;
   return as_size(std::ranges::count_if(step_.order(),
                                        [&](int rank) { return rank != step_.rank() && is_long(side.bytes(rank)); }));
 }
 
-void carried_exchange::write(internode& step) {
+void piggybacked_exchange::write(internode& step) {
   for (const int rank : step.order()) {
     const element& e = x_.send.element_of(rank);
     const bool own = rank == step.rank();
@@ -97,7 +97,7 @@ void carried_exchange::write(internode& step) {
   mpi::spend_on_copies(as_size(copied_));
 }
 
-void carried_exchange::start() {
+void piggybacked_exchange::start() {
   const memory_charge step(budget_, step_.used());
   const int own = step_.rank();
   deliver_own(own);
@@ -118,20 +118,20 @@ void carried_exchange::start() {
   mpi::spend_on_copies(as_size(copied_ - written));
 }
 
-mpi::counted carried_exchange::message(const blocks& side, int peer) {
+mpi::counted piggybacked_exchange::message(const blocks& side, int peer) {
   auto c = mpi::make_counted(side.counts[peer], side.element_of(peer).type);
   if (c.owner.get() != MPI_DATATYPE_NULL) types_.push_back(std::move(c.owner));
   return c;
 }
 
-void carried_exchange::receive(int from) {
+void piggybacked_exchange::receive(int from) {
   const std::size_t n = posted_++;
   const auto c = message(x_.recv, from);
   peers_[n] = from;
   direct_.receive(n, at(x_.recv, from), c.count, c.type, from, tag_, comm_.get());
 }
 
-void carried_exchange::send(int to) {
+void piggybacked_exchange::send(int to) {
   const std::size_t n = posted_++;
   const auto c = message(x_.send, to);
   peers_[n] = to;
@@ -140,20 +140,20 @@ void carried_exchange::send(int to) {
   ++messages_;
 }
 
-count_t carried_exchange::room(std::size_t number) const noexcept { return x_.recv.bytes(peers_[number]); }
+count_t piggybacked_exchange::room(std::size_t number) const noexcept { return x_.recv.bytes(peers_[number]); }
 
-bool carried_exchange::test() {
+bool piggybacked_exchange::test() {
   if (!direct_.complete_all(false, [this](std::size_t number) { return room(number); })) return false;
   end();
   return true;
 }
 
-void carried_exchange::wait() {
+void piggybacked_exchange::wait() {
   direct_.complete_all(true, [this](std::size_t number) { return room(number); });
   end();
 }
 
-void carried_exchange::end() {
+void piggybacked_exchange::end() {
   if (const auto long_one = direct_.take_truncation()) mpi::refuse_truncation(*long_one, step_.rank());
   if (too_long_from_ < 0) return;
   const int rank = too_long_from_;
@@ -165,7 +165,7 @@ void carried_exchange::end() {
 
 // Before all others: in place it may lie where another block is received. With the same counts both ways it stays where
 // it is; otherwise its data have no gaps (possible), so its bytes are moved.
-void carried_exchange::deliver_own(int own) {
+void piggybacked_exchange::deliver_own(int own) {
   const auto n = as_size(x_.send.bytes(own));
   const std::byte* const sent = at(x_.send, own);
   std::byte* const received = at(x_.recv, own);
@@ -179,7 +179,7 @@ void carried_exchange::deliver_own(int own) {
 }
 
 // A block that is too long is truncated to its receive block.
-void carried_exchange::deliver(int rank) {
+void piggybacked_exchange::deliver(int rank) {
   const auto block = step_.block(rank);
   const count_t most = x_.recv.bytes(rank);
   const count_t n = std::min(static_cast<count_t>(block.size()), most);
@@ -191,14 +191,14 @@ void carried_exchange::deliver(int rank) {
   unpack_first(block.data(), n, to, x_.recv.counts[rank], e);
 }
 
-void carried_exchange::account(statistics& s) const {
+void piggybacked_exchange::account(statistics& s) const {
   s.rounds += 1;
   s.messages += step_.messages() + messages_;
   s.bytes_sent += step_.bytes_sent() + sent_;
   s.bytes_copied += static_cast<std::uint64_t>(copied_);
 }
 
-void carried_exchange::describe(mpi::wait_note& note) const {
+void piggybacked_exchange::describe(mpi::wait_record& note) const {
   note.what = "exchanging long blocks";
   note.comm = comm_.get();
   for (std::size_t n = 0; n < direct_.size(); ++n)

@@ -13,14 +13,14 @@ namespace taquin::detail {
 
 /// Two algorithms with which calls of a kind are measured: each serves a few consecutive calls, and then the faster one
 /// serves all.
-class contest {
+class algorithm_trial {
  public:
   static constexpr int calls_each = 4;
   static constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
-  contest() = default;
+  algorithm_trial() = default;
   /// `second` may be null: the first then serves all.
-  contest(const algorithm* first, const algorithm* second) noexcept : who_{first, second} {}
+  algorithm_trial(const algorithm* first, const algorithm* second) noexcept : who_{first, second} {}
 
   // cppcheck-suppress CastIntegerToAddressAtReturn ; who_ holds pointers
   [[nodiscard]] const algorithm* who(std::size_t i) const noexcept { return who_[i]; }

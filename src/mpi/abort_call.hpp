@@ -13,7 +13,7 @@ namespace taquin::mpi {
 /// makes this rank abort the call, while the others continue or wait for it: `leave` is called with the error before it
 /// is rethrown.
 template <class Leave, class Call>
-auto or_leave(Leave leave, Call call) {
+auto or_abort(Leave leave, Call call) {
   try {
     return call();
   } catch (const error& e) {
@@ -29,8 +29,8 @@ auto or_leave(Leave leave, Call call) {
 }
 
 template <class Call>
-auto or_leave(communicator& comm, Call call) {
-  return or_leave([&](const std::exception& why) { comm.leave(why); }, call);
+auto or_abort(communicator& comm, Call call) {
+  return or_abort([&](const std::exception& why) { comm.leave(why); }, call);
 }
 
 }  // namespace taquin::mpi

@@ -13,7 +13,7 @@
 
 namespace taquin::interpose {
 
-class start_contest {
+class start_trial {
  public:
   static constexpr int tries = agreed_slots::tries;
   static constexpr std::size_t library = 0;

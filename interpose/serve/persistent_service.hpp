@@ -17,14 +17,14 @@ namespace taquin::interpose {
 /// starts in turn; in the start after these all ranks exchange their times, and then the faster one does the
 /// rest. The times travel as the exchange does, between its start and its completion: no rank waits for another
 /// one's completion.
-class two_ways final : public served_exchange {
+class persistent_service final : public served_exchange {
  public:
   static constexpr int tries = 3;
 
   /// Prepares `x`. Collective; throws as taquin::plan does, also where the plan would need its rank between start and
   /// completion: programs may be elsewhere then. A rule's choice does all starts. Null where it would be the MPI
   /// library's own exchange.
-  static std::unique_ptr<two_ways> make(const exchange& x, std::size_t memory, bool measured);
+  static std::unique_ptr<persistent_service> make(const exchange& x, std::size_t memory, bool measured);
 
   [[nodiscard]] bool is_next() override;
   [[nodiscard]] bool lost() const noexcept override { return decided_ && !wins_; }
@@ -37,7 +37,7 @@ class two_ways final : public served_exchange {
   [[nodiscard]] outcome by_library() const override;
 
  private:
-  explicit two_ways(plan&& p) : plan_(std::move(p)) {}
+  explicit persistent_service(plan&& p) : plan_(std::move(p)) {}
 
   [[nodiscard]] bool tells() const noexcept;
 

@@ -17,20 +17,20 @@ namespace taquin::interpose {
 
 namespace {
 
-struct told_call {
+struct reported_call {
   persistent_call made;  // of one that is started
   std::optional<call_event> event;
   moved data;
   std::uint64_t starts = 0;
 };
 
-told_call& of(void* call) { return *static_cast<told_call*>(call); }
+reported_call& of(void* call) { return *static_cast<reported_call*>(call); }
 
-std::unique_ptr<told_call> made(MPI_Comm comm, bool at_once, const void* site) {
+std::unique_ptr<reported_call> made(MPI_Comm comm, bool at_once, const void* site) {
   int between = 0;
   TAQUIN_MPI(PMPI_Comm_test_inter(comm, &between));
   if (between != 0) return nullptr;  // the call will be refused
-  auto call = std::make_unique<told_call>();
+  auto call = std::make_unique<reported_call>();
   if (at_once) {
     call->event.emplace(comm, call_kind::sparse, call_form::blocking, site);
     if (call->event->comm == nullptr) return nullptr;
@@ -62,12 +62,12 @@ void receives(void* call, int rank, std::int64_t bytes) {
 }
 
 void start(void* call, const void* site) {
-  told_call& c = of(call);
+  reported_call& c = of(call);
   c.event.emplace(c.made, call_kind::sparse, site, c.starts++);
 }
 
 void end(void* call, const char* algorithm, std::size_t peak_memory, std::int64_t element_bytes) {
-  told_call& c = of(call);
+  reported_call& c = of(call);
   c.data.element_bytes = element_bytes;
   const outcome became{.algorithm = algorithm, .peak_memory = peak_memory};
   if (c.event->traits.form() == call_form::blocking) {

@@ -19,12 +19,13 @@ namespace taquin::detail {
 /// no such process.
 bool is_refusal(int code) noexcept;
 
-class asked_copy {
+class requested_copy {
  public:
   /// `bytes` from `address` in the memory of `owner`, which has written a line for this rank in this step and waits
   /// until this rank has its data. With `back` as many bytes go from there to the owner in exchange. The lines of all
   /// ranks must have arrived.
-  asked_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes, const std::byte* back = nullptr) noexcept;
+  requested_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes,
+                 const std::byte* back = nullptr) noexcept;
 
   /// The next part; valid until the next call. Empty: it is not there yet, or all have been returned. Does not wait.
   [[nodiscard]] std::span<const std::byte> next() noexcept;
@@ -47,8 +48,8 @@ class asked_copy {
   std::size_t offset_ = 0;
   std::size_t taken_ = 0;
   bool done_ = false;
-  node_line::kind was_;  // of the line, and its data, which are there again at the end
-  std::array<std::byte, node_line::capacity> data_;
+  mailbox::kind was_;  // of the line, and its data, which are there again at the end
+  std::array<std::byte, mailbox::capacity> data_;
 };
 
 }  // namespace taquin::detail

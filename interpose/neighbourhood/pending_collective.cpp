@@ -1,4 +1,4 @@
-#include "interpose/neighbourhood/begun_collective.hpp"
+#include "interpose/neighbourhood/pending_collective.hpp"
 
 #include <sched.h>
 
@@ -9,21 +9,21 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/watch.hpp"
-#include "node/call_watch.hpp"
+#include "mpi/deadline.hpp"
+#include "node/call_deadline.hpp"
 
 namespace taquin::interpose {
 
-void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm) {
+void pending_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm) {
   struct others final : mpi::awaited {
-    void describe(mpi::wait_note& note) const override { note.what = "agreement with ranks that are behind"; }
+    void describe(mpi::wait_record& note) const override { note.what = "agreement with ranks that are behind"; }
   };
   const others what;
   std::shared_ptr<mpi::call_record> record;
-  std::optional<detail::call_watch> clock;
-  if (const detail::patience p = detail::patience::of({}); p.seconds > 0) {
+  std::optional<detail::call_deadline> clock;
+  if (const detail::call_timeout p = detail::call_timeout::of({}); p.seconds > 0) {
     record = mpi::make_call_record(comm);
-    clock.emplace(detail::known_comm{comm, record.get(), nullptr}, mpi::whereabouts::of(mpi::call_kind::alltoallv),
+    clock.emplace(detail::known_comm{comm, record.get(), nullptr}, mpi::progress_record::of(mpi::call_kind::alltoallv),
                   number, algorithm, p);
   }
   must_stay_ = true;
@@ -35,13 +35,13 @@ void begun_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_vie
   must_stay_ = false;
 }
 
-bool begun_collective::test() {
+bool pending_collective::test() {
   int done = 0;
   TAQUIN_MPI(PMPI_Test(&pending_, &done, MPI_STATUS_IGNORE));
   return done != 0;
 }
 
-void begun_collective::give_up() noexcept {
+void pending_collective::give_up() noexcept {
   using clock = std::chrono::steady_clock;
   constexpr auto longest = std::chrono::seconds(5);
   int over = 0;

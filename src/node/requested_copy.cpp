@@ -1,4 +1,4 @@
-#include "node/asked_copy.hpp"
+#include "node/requested_copy.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +11,7 @@ namespace taquin::detail {
 
 namespace {
 
-using kind = node_line::kind;
+using kind = mailbox::kind;
 
 // The request that a reader writes into a line.
 struct request {
@@ -19,21 +19,22 @@ struct request {
   std::uint32_t bytes;
   std::uint32_t swap;
 };
-static_assert(sizeof(request) <= node_line::capacity);
+static_assert(sizeof(request) <= mailbox::capacity);
 
 std::byte* part_for(const channel& c, int owner, int reader) noexcept {
-  return c.other_room(owner) + as_size(reader) * asked_copy::part_bytes(c);
+  return c.other_room(owner) + as_size(reader) * requested_copy::part_bytes(c);
 }
 
 }  // namespace
 
 bool is_refusal(int code) noexcept { return code != 0 && code != EFAULT && code != ESRCH; }
 
-std::size_t asked_copy::part_bytes(const channel& c) noexcept {
+std::size_t requested_copy::part_bytes(const channel& c) noexcept {
   return c.room_bytes() / as_size(c.size()) / cache_line * cache_line;
 }
 
-asked_copy::asked_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes, const std::byte* back) noexcept
+requested_copy::requested_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes,
+                               const std::byte* back) noexcept
     : c_(c),
       owner_(owner),
       address_(address),
@@ -44,25 +45,25 @@ asked_copy::asked_copy(channel& c, int owner, std::uint64_t address, std::size_t
   ask();
 }
 
-void asked_copy::ask() noexcept {
+void requested_copy::ask() noexcept {
   const std::size_t n = std::min(bytes_ - taken_, part_bytes(c_));
   if (n == 0) return end();
   if (back_ != nullptr) copy_bytes(part_for(c_, owner_, c_.rank()), back_ + taken_, n);
   const request r{address_ + taken_, static_cast<std::uint32_t>(n), back_ != nullptr ? 1U : 0U};
-  node_line& line = c_.from(owner_);
+  mailbox& line = c_.from(owner_);
   std::memcpy(line.data.data(), &r, sizeof r);
   line.become(kind::asked);
 }
 
-void asked_copy::end() noexcept {
-  node_line& line = c_.from(owner_);
+void requested_copy::end() noexcept {
+  mailbox& line = c_.from(owner_);
   line.data = data_;
   line.become(was_);
   done_ = true;
 }
 
 // The part before is complete when the caller returns.
-std::span<const std::byte> asked_copy::next() noexcept {
+std::span<const std::byte> requested_copy::next() noexcept {
   if (done_) return {};
   if (offset_ < taken_) {
     offset_ = taken_;
@@ -78,7 +79,7 @@ std::span<const std::byte> asked_copy::next() noexcept {
 void channel::give_what_is_asked() const noexcept {
   if (written_ == nullptr) return;
   for (int reader = 0; reader < size(); ++reader) {
-    node_line& line = to(reader);
+    mailbox& line = to(reader);
     if (line.what() != kind::asked) continue;
     for (int other = 0; other < size(); ++other)  // may still read the other buffer
       if (other != rank_ && !has_come(other)) return;

@@ -1,4 +1,4 @@
-#include "node/call_watch.hpp"
+#include "node/call_deadline.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/environment.hpp"
 #include "base/sizes.hpp"
 #include "mpi/check.hpp"
-#include "node/places.hpp"
+#include "node/peer_records.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -17,7 +17,7 @@ namespace taquin::detail {
 namespace {
 
 // As ranks of the call's communicator.
-void translate(mpi::wait_note& note, MPI_Comm to) {
+void translate(mpi::wait_record& note, MPI_Comm to) {
   if (note.comm == MPI_COMM_NULL || note.comm == to || note.missing.empty()) return;
   MPI_Group from_group = MPI_GROUP_NULL;
   MPI_Group to_group = MPI_GROUP_NULL;
@@ -45,26 +45,26 @@ void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
 
 }  // namespace
 
-patience patience::of(const options& o) noexcept {
+call_timeout call_timeout::of(const options& o) noexcept {
   const environment& e = environment::get();
-  patience p{o.timeout > 0 ? float{o.timeout} : e.timeout, o.on_timeout};
+  call_timeout p{o.timeout > 0 ? float{o.timeout} : e.timeout, o.on_timeout};
   if (p.then == after_timeout::wait && o.timeout <= 0) p.then = e.on_timeout;
   return p;
 }
 
 // If nothing else is known: the ranks of this node that have not entered this call, or have ended.
-void call_watch::miss_by_places(mpi::wait_note& note) const {
-  if (on_.places == nullptr) return;
+void call_deadline::find_missing(mpi::wait_record& note) const {
+  if (on_.records == nullptr) return;
   int own = 0;
   TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
-  for (int rank = 0; rank < static_cast<int>(on_.places->of.size()); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(on_.records->of.size()); ++rank) {
     if (rank == own) continue;
-    const rank_state s = look_at(on_.places->of[as_size(rank)]);
+    const rank_state s = look_at(on_.records->of[as_size(rank)]);
     if (s.gone || (s.known && s.calls < number_)) note.miss(rank);
   }
 }
 
-std::string call_watch::report(const mpi::awaited* what) const {
+std::string call_deadline::report(const mpi::awaited* what) const {
   int own = 0;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
@@ -74,19 +74,20 @@ std::string call_watch::report(const mpi::awaited* what) const {
     return fmt::format(
         "{} the first call of {}: {}\n"
         "taquin:   which ranks it waits for is not known before they have met\n",
-        who, in_quotes(mpi::make_call_record(on_.comm)->name.data()), name_of_call(facts_));
-  mpi::wait_note note;
+        who, in_quotes(mpi::make_call_record(on_.comm)->name.data()), name_of_call(call_word_));
+  mpi::wait_record note;
   if (what != nullptr) what->describe(note);
   translate(note, on_.comm);
-  if (note.missing.empty()) miss_by_places(note);
-  std::string text = fmt::format(
-      "{} call {} of {}: {}, algorithm {}{}{}\n", who, number_, in_quotes(on_.calls->name.data()), name_of_call(facts_),
-      algorithm_.empty() ? "not chosen yet" : algorithm_, note.what.empty() ? "" : ", ", note.what);
+  if (note.missing.empty()) find_missing(note);
+  std::string text =
+      fmt::format("{} call {} of {}: {}, algorithm {}{}{}\n", who, number_, in_quotes(on_.calls->name.data()),
+                  name_of_call(call_word_), algorithm_.empty() ? "not chosen yet" : algorithm_,
+                  note.what.empty() ? "" : ", ", note.what);
   if (note.missing.empty()) text += "taquin:   which ranks it waits for is not known\n";
   std::ranges::sort(note.missing);
   for (const int rank : note.missing) {
-    const rank_place* const place =
-        on_.places != nullptr && rank >= 0 && rank < ranks ? &on_.places->of[as_size(rank)] : nullptr;
+    const peer_record* const place =
+        on_.records != nullptr && rank >= 0 && rank < ranks ? &on_.records->of[as_size(rank)] : nullptr;
     text += fmt::format("taquin:   rank {} is missing: {}\n", rank,
                         place != nullptr && place->process >= 0 ? describe(look_at(*place))
                                                                 : "it is on another node, or cannot be asked");
@@ -94,6 +95,6 @@ std::string call_watch::report(const mpi::awaited* what) const {
   return text;
 }
 
-void call_watch::expired(const mpi::awaited* what) { tell(report(what), then_, on_.comm); }
+void call_deadline::expired(const mpi::awaited* what) { tell(report(what), then_, on_.comm); }
 
 }  // namespace taquin::detail

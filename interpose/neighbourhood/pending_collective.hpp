@@ -9,12 +9,12 @@
 
 namespace taquin::interpose {
 
-class begun_collective {
+class pending_collective {
  public:
-  begun_collective() = default;
-  begun_collective(const begun_collective&) = delete;
-  begun_collective& operator=(const begun_collective&) = delete;
-  ~begun_collective() { give_up(); }
+  pending_collective() = default;
+  pending_collective(const pending_collective&) = delete;
+  pending_collective& operator=(const pending_collective&) = delete;
+  ~pending_collective() { give_up(); }
 
   /// For the call that starts it. Its buffers live until it is complete.
   [[nodiscard]] MPI_Request* request() noexcept { return &pending_; }

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/sizes.hpp"
-#include "redistribute/slots.hpp"
+#include "redistribute/pull_engine.hpp"
 
 namespace taquin::detail {
 
 // The blocks that were read. The owner may be elsewhere, and notes wait there: of each half of the allowed ones, the
 // receipt of one is awaited, and all that were posted before it are received then.
-void slots_engine::tell(int source) {
+void pull_engine::tell(int source) {
   peer_state& p = pending_[as_size(source)];
   if (p.sure > 0 || 2U * p.asked < m_.sizes.per_peer) return m_.net->post(source, list_.words());
   p.sure = p.asked;
@@ -19,14 +19,14 @@ void slots_engine::tell(int source) {
   m_.net->post_known(source, list_.words());
 }
 
-void slots_engine::taken(int source) {
+void pull_engine::taken(int source) {
   peer_state& p = pending_[as_size(source)];
   p.asked = static_cast<std::uint8_t>(p.asked - std::exchange(p.sure, std::uint8_t{0}));
   --awaited_;
 }
 
 // The request of a peer, or its note of blocks that it has read.
-void slots_engine::serve(int peer, std::span<const word> request) {
+void pull_engine::serve(int peer, std::span<const word> request) {
   const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
   const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];
   runs_.clear();
@@ -49,12 +49,12 @@ void slots_engine::serve(int peer, std::span<const word> request) {
   }
 }
 
-void slots_engine::left(const unit_run& gone) {
+void pull_engine::left(const unit_run& gone) {
   unsent_ -= static_cast<std::uint64_t>(gone.length);
   for (count_t y = gone.at; y < gone.end(); ++y) freed(static_cast<slot>(y));
 }
 
-void slots_engine::handle(const event& e) {
+void pull_engine::handle(const event& e) {
   switch (e.what) {
     case event::kind::message:
       serve(e.peer, e.words);

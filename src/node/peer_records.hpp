@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "mpi/progress_record.hpp"
 #include "mpi/slots.hpp"
-#include "mpi/whereabouts.hpp"
 
 namespace taquin::detail {
 
 /// Addresses are those of the process that they belong to.
-struct rank_place {
+struct peer_record {
   pid_t process = -1;          ///< −1: not on this node
   std::uint64_t last = 0;      ///< its progress record
   std::uint64_t calls = 0;     ///< its record of this communicator
@@ -22,10 +22,10 @@ struct rank_place {
 };
 
 /// Of all ranks of a communicator.
-struct rank_places {
-  std::vector<rank_place> of;
+struct peer_records {
+  std::vector<peer_record> of;
   /// The attribute of a communicator's state; empty: progress records of its ranks cannot be read.
-  inline static const mpi::slot<const rank_places> kept_as;
+  inline static const mpi::slot<const peer_records> kept_as;
 };
 
 /// The state of a rank as known now.
@@ -38,7 +38,7 @@ struct rank_state {
   std::uint64_t number = 0;  ///< the last call's number there
   std::string where;         ///< the last call's communicator
 };
-rank_state look_at(const rank_place& place);
+rank_state look_at(const peer_record& place);
 
 /// "alltoallv", "plan of an alltoall in place".
 std::string name_of_call(std::uint64_t word);

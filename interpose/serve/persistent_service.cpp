@@ -1,4 +1,4 @@
-#include "interpose/serve/two_ways.hpp"
+#include "interpose/serve/persistent_service.hpp"
 
 #include <mpi.h>
 
@@ -25,7 +25,7 @@ constexpr int ways = 2;
 
 }  // namespace
 
-std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, bool measured) {
+std::unique_ptr<persistent_service> persistent_service::make(const exchange& x, std::size_t memory, bool measured) {
   plan p(x, {.memory = memory});
   if (p.algorithm() == "native") return nullptr;
   if (!detail::completes_alone(p))
@@ -33,8 +33,9 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
                                        "' needs its rank between the start of a persistent call and its completion "
                                        "(TAQUIN_PROGRESS_THREAD=1 does without)",
                                    MPI_ERR_UNSUPPORTED_OPERATION));
-  std::unique_ptr<two_ways> both(new two_ways(std::move(p)));
-  both->decided_ = !measured || detail::chooser::of(mpi::communicator::of(x.comm)).followed_rule();
+  std::unique_ptr<persistent_service> both(new persistent_service(std::move(p)));
+  both->decided_ =
+      !measured || detail::chooser::get_or_create(mpi::communicator::get_or_create(x.comm)).followed_rule();
   if (both->decided_) return both;
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
@@ -49,21 +50,21 @@ std::unique_ptr<two_ways> two_ways::make(const exchange& x, std::size_t memory, 
   return both;
 }
 
-bool two_ways::tells() const noexcept { return !decided_ && starts_ == mine_.calls(); }
+bool persistent_service::tells() const noexcept { return !decided_ && starts_ == mine_.calls(); }
 
-bool two_ways::is_next() {
+bool persistent_service::is_next() {
   if (decided_) return wins_;
   return tells() || mine_.way(starts_) == taquin;
 }
 
-void two_ways::start() {
+void persistent_service::start() {
   if (tells()) telling_->start();
   plan_.start();
   over_ = false;
 }
 
 // An error of the exchange is thrown only when the others have this rank's times.
-bool two_ways::test() {
+bool persistent_service::test() {
   try {
     over_ = over_ || plan_.test();
   } catch (...) {
@@ -75,7 +76,7 @@ bool two_ways::test() {
   return true;
 }
 
-void two_ways::wait() {
+void persistent_service::wait() {
   try {
     if (!over_) plan_.wait();
   } catch (...) {
@@ -86,7 +87,7 @@ void two_ways::wait() {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void two_ways::completed(double seconds) {
+void persistent_service::completed(double seconds) {
   if (decided_) return;
   if (starts_ < mine_.calls()) {
     mine_.took(mine_.way(starts_++), seconds);
@@ -98,9 +99,9 @@ void two_ways::completed(double seconds) {
   telling_.reset();
 }
 
-outcome two_ways::by_taquin() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
+outcome persistent_service::by_taquin() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }
 
-outcome two_ways::by_library() const {
+outcome persistent_service::by_library() const {
   return lost() ? outcome{.reason = reasons::trial_lost, .trial = times_} : outcome{.reason = reasons::trial};
 }
 

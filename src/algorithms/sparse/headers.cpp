@@ -1,4 +1,4 @@
-#include "algorithms/sparse/notices.hpp"
+#include "algorithms/sparse/headers.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,14 +9,14 @@
 
 namespace taquin::detail {
 
-notice_head own_notices::head() const noexcept {
+header_fields own_headers::head() const noexcept {
   const count_t n = counts_[static_cast<int>(next_)];
-  const bool travels = n > 0 && as_size(n * mine_.element.size) <= carried_;
+  const bool travels = n > 0 && as_size(n * mine_.element.size) <= piggybacked_;
   return {rank_, destinations_[next_], n * 2 + (travels ? 1 : 0), first_};
 }
 
-void own_notices::write(std::byte* to) {
-  const notice_head h = head();
+void own_headers::write(std::byte* to) {
+  const header_fields h = head();
   std::memcpy(to, &h, sizeof h);
   if (h.has_data()) {
     const element& e = mine_.element;
@@ -32,44 +32,44 @@ void own_notices::write(std::byte* to) {
   skip();
 }
 
-void own_notices::skip() noexcept {
-  const notice_head h = head();
+void own_headers::skip() noexcept {
+  const header_fields h = head();
   if (!h.has_data()) left_ += h.count();
   first_ += h.count();
   ++next_;
 }
 
-void notice_store::drop() noexcept {
+void header_store::drop() noexcept {
   std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
-  std::pmr::vector<notice>(notices_.get_allocator()).swap(notices_);
+  std::pmr::vector<header>(headers_.get_allocator()).swap(headers_);
 }
 
 // Blocks of one source lie in its data in their order: no stable sort is needed, which allocates. Those without
 // elements may have the offset of the next one, and are then equal.
-std::span<const notice> notice_store::sorted(count_t element_bytes) {
+std::span<const header> header_store::sorted(count_t element_bytes) {
   if (come_.size() / 8 > as_size(std::numeric_limits<std::int32_t>::max())) throw std::bad_alloc();
   std::size_t blocks = 0;
   bool any_data = false;
   const std::span<const std::byte> all(come_);
   const auto each = [&](auto f) {
     for (std::size_t at = 0; at < all.size();) {
-      const notice_head h = notice_head::of(all.subspan(at));
+      const header_fields h = header_fields::of(all.subspan(at));
       f(h, at);
       at += h.bytes(element_bytes);
     }
   };
-  each([&](const notice_head& h, std::size_t) {
+  each([&](const header_fields& h, std::size_t) {
     ++blocks;
     any_data = any_data || h.has_data();
   });
-  notices_.reserve(blocks);
-  each([&](const notice_head& h, std::size_t at) {
-    const std::int32_t to = h.has_data() ? notice::here - static_cast<std::int32_t>(at / 8) : h.to;
-    notices_.push_back({h.from, to, h.count(), h.first});
+  headers_.reserve(blocks);
+  each([&](const header_fields& h, std::size_t at) {
+    const std::int32_t to = h.has_data() ? header::here - static_cast<std::int32_t>(at / 8) : h.to;
+    headers_.push_back({h.from, to, h.count(), h.first});
   });
   if (!any_data) std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
-  std::ranges::sort(notices_, {}, [](const notice& n) { return std::tuple(n.from, n.first, n.count); });
-  return notices_;
+  std::ranges::sort(headers_, {}, [](const header& n) { return std::tuple(n.from, n.first, n.count); });
+  return headers_;
 }
 
 }  // namespace taquin::detail

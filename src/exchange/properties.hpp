@@ -40,7 +40,7 @@ struct least : least_of {
 struct limit : least_of {
   static constexpr std::uint64_t neutral = unlimited;
 };
-struct alike {
+struct identical {
   static constexpr std::uint64_t neutral = 0;
   static constexpr int slots = 2;
   // All bits count: the second number is the first one's complement, whose maximum is that of the least first one.
@@ -64,10 +64,10 @@ struct all {
 }  // namespace combine
 
 /// Of one rank before the agreement, of all ranks together afterwards.
-struct rank_facts {
-#define TAQUIN_FACT(NAME, COMBINE) std::uint64_t NAME = combine::COMBINE::neutral;
+struct rank_properties {
+#define TAQUIN_PROPERTY(NAME, COMBINE) std::uint64_t NAME = combine::COMBINE::neutral;
 #define TAQUIN_FLAG(NAME, COMBINE) bool NAME = false;
-#include "exchange/facts.def"
+#include "exchange/properties.def"
   /// Of one rank: a sum over its blocks, of the bytes that it sends less those that it expects, each weighted by its
   /// pair of ranks (pair_weights). Over all ranks it is 0 if every rank sends what its peer expects, and with very high
   /// probability only then.
@@ -76,22 +76,22 @@ struct rank_facts {
 
 /// The record in messages. Short messages have its head alone: Open MPI sends up to 256 bytes without a request of its
 /// own.
-struct fact_record {
+struct property_record {
   // Where the numbers of each fact begin.
   enum slot : std::uint8_t {
-#define TAQUIN_FACT(NAME, COMBINE) NAME, last_of_##NAME = (NAME) + combine::COMBINE::slots - 1,
+#define TAQUIN_PROPERTY(NAME, COMBINE) NAME, last_of_##NAME = (NAME) + combine::COMBINE::slots - 1,
 #define TAQUIN_IN_PLACE in_place_slots, last_of_head = in_place_slots - 1,
-#include "exchange/facts.def"
+#include "exchange/properties.def"
     slots
   };
   enum bit : std::uint8_t {
 #define TAQUIN_FLAG(NAME, COMBINE) NAME##_bit,
-#include "exchange/facts.def"
+#include "exchange/properties.def"
   };
 
   std::int32_t invalid_rank = 0;  ///< 1 + a rank whose arguments are invalid; 0: none
   std::uint32_t flags = 0;
-  /// The sum of rank_facts::unmatched over the ranks of this record: no rank may be added twice.
+  /// The sum of rank_properties::unmatched over the ranks of this record: no rank may be added twice.
   std::uint64_t unmatched = 0;
   /// The same of fewer ranks, for a reduction in log rounds whose last messages bring ranks again
   /// (agreement_rounds.hpp).
@@ -102,24 +102,24 @@ struct fact_record {
   static constexpr std::size_t head =
       2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + in_place_slots * sizeof(std::int64_t);
 
-  void tell(const rank_facts& mine) noexcept {
-#define TAQUIN_FACT(NAME, COMBINE) combine::COMBINE::put(numbers.data() + (NAME), mine.NAME);
+  void tell(const rank_properties& mine) noexcept {
+#define TAQUIN_PROPERTY(NAME, COMBINE) combine::COMBINE::put(numbers.data() + (NAME), mine.NAME);
 #define TAQUIN_FLAG(NAME, COMBINE) \
   if (mine.NAME == combine::COMBINE::told) flags |= 1U << NAME##_bit;
-#include "exchange/facts.def"
+#include "exchange/properties.def"
     unmatched = mine.unmatched;
   }
-  void learn(const fact_record& theirs) noexcept {
+  void learn(const property_record& theirs) noexcept {
     for (std::size_t i = 0; i < slots; ++i) numbers[i] = std::max(numbers[i], theirs.numbers[i]);
     invalid_rank = std::max(invalid_rank, theirs.invalid_rank);
     flags |= theirs.flags;
     unmatched += theirs.unmatched;
   }
-  [[nodiscard]] rank_facts of_all() const noexcept {
-    rank_facts all;
-#define TAQUIN_FACT(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
+  [[nodiscard]] rank_properties of_all() const noexcept {
+    rank_properties all;
+#define TAQUIN_PROPERTY(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
 #define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
-#include "exchange/facts.def"
+#include "exchange/properties.def"
     all.unmatched = all.untold ? 0 : unmatched;
     return all;
   }

@@ -12,7 +12,7 @@
 namespace taquin::mpi {
 
 /// The state of a wait as far as the waiting rank knows it.
-struct wait_note {
+struct wait_record {
   std::string what;               ///< "round 2 of 3"
   std::vector<int> missing;       ///< ranks of `comm` that have not arrived or answered; empty: not known
   MPI_Comm comm = MPI_COMM_NULL;  ///< null: the call's own
@@ -23,17 +23,17 @@ struct wait_note {
 /// An object that ranks wait for.
 class awaited {
  public:
-  virtual void describe(wait_note& note) const = 0;
+  virtual void describe(wait_record& note) const = 0;
 
  protected:
   ~awaited() = default;
 };
 
 /// The call that this thread is in, if it has a timeout: from its beginning to its end.
-class watch {
+class deadline {
  public:
-  watch(const watch&) = delete;
-  watch& operator=(const watch&) = delete;
+  deadline(const deadline&) = delete;
+  deadline& operator=(const deadline&) = delete;
 
   /// Must be called in a slow branch. Throws if a timeout is an error.
   static void look(const awaited* what) {
@@ -53,28 +53,28 @@ class watch {
     ~all_are_here();
 
    private:
-    watch* watch_;
+    deadline* deadline_;
   };
 
   /// Scope guard: this thread does not wait for the call. Stops the timeout and restarts it on exit.
   class paused {
    public:
-    paused() noexcept : watch_(current_) { current_ = nullptr; }
+    paused() noexcept : deadline_(current_) { current_ = nullptr; }
     paused(const paused&) = delete;
     paused& operator=(const paused&) = delete;
     ~paused() {
-      current_ = watch_;
-      if (watch_ != nullptr) [[unlikely]]
-        watch_->begun_ = PMPI_Wtime();
+      current_ = deadline_;
+      if (deadline_ != nullptr) [[unlikely]]
+        deadline_->begun_ = PMPI_Wtime();
     }
 
    private:
-    watch* watch_;
+    deadline* deadline_;
   };
 
  protected:
-  explicit watch(double seconds);
-  ~watch() { current_ = outer_; }
+  explicit deadline(double seconds);
+  ~deadline() { current_ = outer_; }
   [[nodiscard]] double waited() const;
 
  private:
@@ -82,8 +82,8 @@ class watch {
   /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
 
-  static constinit thread_local watch* current_;
-  watch* outer_;
+  static constinit thread_local deadline* current_;
+  deadline* outer_;
   double begun_;
   double seconds_;
   double not_before_ = 0;  // when it may expire
@@ -106,7 +106,7 @@ class present {
 
   /// Must be called after a poll without success. Throws peer_aborted.
   static void look() {
-    if (on()) look_for_leavers();
+    if (on()) check_for_aborts();
   }
   /// The object of this thread; null where it is in no call.
   [[nodiscard]] static communicator* current() noexcept { return on() ? current_ : nullptr; }
@@ -119,7 +119,7 @@ class present {
   }
 
  private:
-  static void look_for_leavers();
+  static void check_for_aborts();
 
   static constinit thread_local communicator* current_;
   communicator* outer_;
@@ -129,7 +129,7 @@ class present {
 class leavers {
  public:
   /// Throws peer_aborted if there are any.
-  virtual void look_for_leavers() const = 0;
+  virtual void check_for_aborts() const = 0;
 
  protected:
   ~leavers() = default;
@@ -146,7 +146,7 @@ class meeting {
   ~meeting() { current_ = nullptr; }
 
   static void look() {
-    if (on()) current_->look_for_leavers();
+    if (on()) current_->check_for_aborts();
   }
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
 
@@ -155,10 +155,10 @@ class meeting {
 };
 
 /// True if a wait may end with an error though its peer has none.
-inline bool may_give_up() noexcept { return watch::on() || present::on() || meeting::on(); }
+inline bool may_give_up() noexcept { return deadline::on() || present::on() || meeting::on(); }
 
 /// True if a rank must not wait inside the MPI library: others' plans need progress, there is a deadline, or failure
 /// notifications arrive elsewhere.
-inline bool must_look() noexcept { return anything_started() || watch::on() || meeting::on(); }
+inline bool must_look() noexcept { return anything_started() || deadline::on() || meeting::on(); }
 
 }  // namespace taquin::mpi

@@ -12,7 +12,7 @@
 // Memory:  16 bytes per block and 112 per rank beside what all algorithms take; where blocks are read, their places.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
-#include "redistribute/slots.hpp"
+#include "redistribute/pull_engine.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +23,7 @@
 
 namespace taquin::detail {
 
-slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
+pull_engine::pull_engine(machine& m, const targets& t, block_reader* reader)
     : m_(m),
       t_(t),
       reader_(reader),
@@ -53,7 +53,7 @@ slots_engine::slots_engine(machine& m, const targets& t, block_reader* reader)
   opener_ = (m.rank + 1) % m.ranks;
 }
 
-void slots_engine::begin() {
+void pull_engine::begin() {
   const block_map& map = *m_.map;
   for (std::uint32_t k = 0; k < t_.index.size(); ++k) {
     at_[t_.index[k]].origin = k;
@@ -80,7 +80,7 @@ void slots_engine::begin() {
 }
 
 // A slot became free.
-void slots_engine::freed(slot y) {
+void pull_engine::freed(slot y) {
   at_[y].holds = hold::free;
   m_.map->clear(y);
   if (y >= m_.staging()) {
@@ -107,7 +107,7 @@ void slots_engine::freed(slot y) {
 
 // A block that fills a free slot leaves another slot, which may be free afterwards: a chain of local moves may go
 // through all blocks.
-bool slots_engine::fill_holes() {
+bool pull_engine::fill_gaps() {
   const std::size_t piece = m_.piece();
   while (holes_ != no_slot) {
     if (copied_ >= piece) return false;
@@ -122,15 +122,15 @@ bool slots_engine::fill_holes() {
   return true;
 }
 
-bool slots_engine::go_on() {
+bool pull_engine::go_on() {
   copied_ = 0;
   do
-    if (!fill_holes() || copied_ >= m_.piece()) return false;
+    if (!fill_gaps() || copied_ >= m_.piece()) return false;
   while (issue());
   return true;
 }
 
-int slots_engine::source_of(slot x) {
+int pull_engine::source_of(slot x) {
   const std::uint32_t k = at_[x].origin;
   const auto s = as_size(last_source_);
   if (k < t_.in_at[s] || k >= t_.in_at[s + 1])
@@ -143,7 +143,7 @@ int slots_engine::source_of(slot x) {
 // request to count: chains count until they close. Otherwise all free places would receive blocks that are copied once
 // more. A rank that waits for a chain to close need not open another: the chain closes by reads into free slots. One
 // request; false when there is none to send now.
-bool slots_engine::issue() {
+bool pull_engine::issue() {
   if (flying_ + awaited_ == ops_.size()) return false;
   int best = 0;
   for (int s = 1; s < m_.ranks; ++s)
@@ -156,7 +156,7 @@ bool slots_engine::issue() {
   return true;
 }
 
-slot slots_engine::free_buffer(slot reserve) const {
+slot pull_engine::free_buffer(slot reserve) const {
   slot found = no_slot;
   slot free = 0;
   for (slot b = 0; b < waiting_.size(); ++b) {
@@ -169,7 +169,7 @@ slot slots_engine::free_buffer(slot reserve) const {
 
 // Whether blocks of `source` are read. The kernel may refuse that after it has permitted it: then marked lists request
 // them.
-bool slots_engine::reads(int source) {
+bool pull_engine::reads(int source) {
   access& known = pending_[as_size(source)].reads;
   if (known == access::unknown) {
     const bool may = reader_ != nullptr && m_.net->reads(source) && reader_->may_read(source);
@@ -178,7 +178,7 @@ bool slots_engine::reads(int source) {
   return known == access::permitted;
 }
 
-void slots_engine::start_request(int source) {
+void pull_engine::start_request(int source) {
   list_.clear();
   runs_.clear();
   op_ = {};
@@ -187,7 +187,7 @@ void slots_engine::start_request(int source) {
 
 // Adds to the request block k of all incoming ones of this rank, for slot x, to be received into slot z. False when the
 // request is full.
-bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
+bool pull_engine::add(int source, std::uint32_t k, slot x, slot z) {
   const bool follows = !runs_.empty() && runs_.back().end() == z;
   if ((!follows && runs_.size() == (singly_ && reads(source) ? m_.sizes.read : m_.sizes.scattered)) ||
       !list_.add(k - t_.in_at[as_size(source)]))
@@ -200,7 +200,7 @@ bool slots_engine::add(int source, std::uint32_t k, slot x, slot z) {
   return true;
 }
 
-void slots_engine::ask(int source) {
+void pull_engine::ask(int source) {
   const auto id = static_cast<std::uint32_t>(std::ranges::find(ops_, 0U, &op::count) - ops_.begin());
   op_.source = source;
   ops_[id] = op_;
@@ -220,7 +220,7 @@ void slots_engine::ask(int source) {
 }
 
 // Requests the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
-void slots_engine::pull(int source) {
+void pull_engine::pull(int source) {
   auto& [head, tail, cursor, unseen, asked, sure, read] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ && reads(source) ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
@@ -249,7 +249,7 @@ void slots_engine::pull(int source) {
 }
 
 // Requests blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
-bool slots_engine::open_chain() {
+bool pull_engine::open_chain() {
   const slot buffer = singly_ ? no_slot : free_buffer(m_.sizes.scatter_buffers);
   const bool staged = buffer != no_slot;
   if (!staged && slack_.count == 0) return false;
@@ -282,12 +282,12 @@ bool slots_engine::open_chain() {
 }
 
 // A block is where it belongs.
-void slots_engine::settle(slot x) {
+void pull_engine::settle(slot x) {
   at_[x].holds = hold::final;
   at_[x].needs = need::nothing;
 }
 
-void slots_engine::arrived(std::uint32_t id) {
+void pull_engine::arrived(std::uint32_t id) {
   const op got = std::exchange(ops_[id], {});
   --flying_;
   --pending_[as_size(got.source)].asked;
@@ -327,7 +327,7 @@ void slots_engine::arrived(std::uint32_t id) {
 
 namespace {
 
-std::size_t slots_bytes(const table_sizes& s) noexcept { return slots_engine::bytes(s) + block_reader::bytes(s); }
+std::size_t slots_bytes(const table_sizes& s) noexcept { return pull_engine::bytes(s) + block_reader::bytes(s); }
 
 task run_slots(machine& m) {
   targets mine(m.memory);
@@ -337,7 +337,7 @@ task run_slots(machine& m) {
     reader.emplace(m, m.known != nullptr ? *m.known : mine);
     co_await block_reader::meet(m, *reader);
   }
-  slots_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
+  pull_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
   engine.begin();
   for (;;) {
     while (!engine.go_on()) co_await m.net->give_way();

@@ -11,15 +11,15 @@
 #include "call/operation.hpp"
 #include "mpi/big_count.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/deadline.hpp"
 #include "mpi/owned.hpp"
 #include "mpi/request_set.hpp"
-#include "mpi/watch.hpp"
 #include "node/internode.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
 
-class carried_exchange final : public operation, public carried_blocks, private mpi::awaited {
+class piggybacked_exchange final : public operation, public piggybacked_blocks, private mpi::awaited {
  public:
   /// Whether this rank's blocks are short enough for the step, all of them or on average, and its share of the step's
   /// memory is within the rest of the budget. In place all must be short, and the counts the same both ways or the
@@ -36,7 +36,7 @@ class carried_exchange final : public operation, public carried_blocks, private 
   static std::size_t footprint(const shape& s) noexcept;
 
   /// `x` must be valid and its types known. Blocks that follow directly have the tag.
-  carried_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
+  piggybacked_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
 
   void write(internode& step) override;
   /// Copies the blocks of the others to their places, and sends those that follow. Must be called after all ranks'
@@ -57,7 +57,7 @@ class carried_exchange final : public operation, public carried_blocks, private 
   [[nodiscard]] mpi::counted message(const blocks& side, int peer);
   [[nodiscard]] count_t room(std::size_t number) const noexcept;
   void end();
-  void describe(mpi::wait_note& note) const override;
+  void describe(mpi::wait_record& note) const override;
 
   const exchange x_;
   mpi::communicator& comm_;
