@@ -49,8 +49,7 @@ mpi::communicator& state_of(MPI_Comm comm) {
   if (mpi::is_inter(comm)) throw usage_error("patterns do not serve intercommunicators", MPI_ERR_COMM);
   call entered(0, {}, nullptr);
   entered.meet(comm);
-  mpi::communicator& state = *entered.comm();  // which the program's communicator keeps
-  return state;
+  return *mpi::communicator::find(comm);
 }
 
 void execute(const pattern_call& c, mpi::communicator& comm) {
