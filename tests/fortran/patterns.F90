@@ -85,7 +85,7 @@ contains
       call check(all(got == right), __LINE__)
     end do
     call taquin_allreduce(mine, got, 2, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierror)
-    call MPI_Allreduce(mine, right, 2, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierror)
+    call MPI_Allreduce(mine(1), right(1), 2, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierror)
     call check(all(got == right), __LINE__)
     call taquin_allgather(mine, every, 2, MPI_INTEGER, MPI_COMM_WORLD, ierror)
     call MPI_Allgather(mine, 2, MPI_INTEGER, every_right, 2, MPI_INTEGER, MPI_COMM_WORLD, ierror)
@@ -184,7 +184,7 @@ contains
   ! All blocks but one dead one go to the rank above, by parking.
   function copied_in_a_shift(least_progress) result(copied)
     double precision, intent(in) :: least_progress
-    integer(c_int64_t) :: copied
+    integer :: own, copied
     integer, parameter :: n = 60
     type(taquin_options) :: o
     type(taquin_statistics) :: s
@@ -205,6 +205,7 @@ contains
     call taquin_redistribution_get_statistics(r, s, ierror)
     call taquin_redistribution_free(r, ierror)
     call taquin_comm_set_options(MPI_COMM_WORLD)
-    call MPI_Allreduce(s%bytes_copied, copied, 1, MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD, ierror)
+    own = int(s%bytes_copied)  ! a few hundred kilobytes
+    call MPI_Allreduce(own, copied, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   end function
 end program
