@@ -89,6 +89,7 @@ class layout_simulation {
       s.end_round();
     }
     std::vector<const schedule*> pointers;
+    pointers.reserve(all.size());
     for (const schedule& s : all) pointers.push_back(&s);
     return evaluate_slowest(pointers, model_, nodes_.group);
   }
