@@ -370,61 +370,28 @@ int taquin_f_bcast(const CFI_cdesc_t *buffer, MPI_Count count, handle type, int 
   return TAQUIN_Bcast(data, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
 }
 
-int taquin_f_reduce(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
-                    int root, handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Reduce(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), root, MPI_Comm_f2c(*comm));
-}
+/* A collective of two buffers: its parameters between the datatype and the communicator, and what becomes of them. */
+#define COLLECTIVE(name, call, parameters, arguments)                                                       \
+  int taquin_f_##name(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, \
+                      parameters handle comm, const void *in_place, const void *bottom) {                   \
+    const struct sentinels s = {in_place, bottom};                                                          \
+    const void *from = address(sendbuf, s, SEND_INVALID);                                                   \
+    void *to = address(recvbuf, s, RECV_INVALID);                                                           \
+    return call(from, to, count, MPI_Type_f2c(*type), arguments MPI_Comm_f2c(*comm));                       \
+  }
+#define OP_PARAMETER handle op,
+#define OP_ARGUMENT MPI_Op_f2c(*op),
+#define ROOT_PARAMETER int root,
+#define ROOT_ARGUMENT root,
+#define NONE
 
-int taquin_f_allreduce(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
-                       handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Allreduce(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
-}
-
-int taquin_f_gather(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, int root,
-                    handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Gather(from, to, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
-}
-
-int taquin_f_allgather(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type,
-                       handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Allgather(from, to, count, MPI_Type_f2c(*type), MPI_Comm_f2c(*comm));
-}
-
-int taquin_f_scatter(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, int root,
-                     handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Scatter(from, to, count, MPI_Type_f2c(*type), root, MPI_Comm_f2c(*comm));
-}
-
-int taquin_f_scan(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type, handle op,
-                  handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Scan(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
-}
-
-int taquin_f_scan_elements(const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, MPI_Count count, handle type,
-                           handle op, handle comm, const void *in_place, const void *bottom) {
-  const struct sentinels s = {in_place, bottom};
-  const void *from = address(sendbuf, s, SEND_INVALID);
-  void *to = address(recvbuf, s, RECV_INVALID);
-  return TAQUIN_Scan_elements(from, to, count, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
-}
+COLLECTIVE(reduce, TAQUIN_Reduce, OP_PARAMETER ROOT_PARAMETER, OP_ARGUMENT ROOT_ARGUMENT)
+COLLECTIVE(allreduce, TAQUIN_Allreduce, OP_PARAMETER, OP_ARGUMENT)
+COLLECTIVE(gather, TAQUIN_Gather, ROOT_PARAMETER, ROOT_ARGUMENT)
+COLLECTIVE(allgather, TAQUIN_Allgather, NONE, NONE)
+COLLECTIVE(scatter, TAQUIN_Scatter, ROOT_PARAMETER, ROOT_ARGUMENT)
+COLLECTIVE(scan, TAQUIN_Scan, OP_PARAMETER, OP_ARGUMENT)
+COLLECTIVE(scan_elements, TAQUIN_Scan_elements, OP_PARAMETER, OP_ARGUMENT)
 
 int taquin_f_barrier(handle comm) { return TAQUIN_Barrier(MPI_Comm_f2c(*comm)); }
 

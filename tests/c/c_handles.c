@@ -3,23 +3,8 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <taquin/taquin.h>
 
-static int rank, ranks, failures;
-
-#define CHECK(condition)                                                                             \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      ++failures;                                                                                    \
-      printf("%s:%d: rank %d: %s: %s\n", __FILE__, __LINE__, rank, #condition, TAQUIN_Last_error()); \
-    }                                                                                                \
-  } while (0)
-
-static int class_of(int code) {
-  int mpi_class = 0;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
-}
+#include "check.h"
 
 static int says(const char *function, const char *what) {
   return strstr(TAQUIN_Last_error(), function) != NULL && strstr(TAQUIN_Last_error(), what) != NULL;

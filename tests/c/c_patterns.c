@@ -7,12 +7,6 @@
 
 enum { guard_value = -1, block = 3 };
 
-static int class_of(int code) {
-  int mpi_class = -1;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
-}
-
 static void *array(size_t size) {
   void *memory = malloc(size * (size_t)ranks);
   if (memory == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
@@ -114,16 +108,10 @@ static void datatypes_hold_what_the_paper_says(void) {
 }
 
 int main(int argc, char **argv) {
-  int all = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  begin(&argc, &argv);
   permutations_reach_the_right_ranks(MPI_COMM_WORLD);
   errors_reach_every_rank(MPI_COMM_WORLD);
   collectives_give_what_the_mpi_library_gives(MPI_COMM_WORLD);
   datatypes_hold_what_the_paper_says();
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return end();
 }

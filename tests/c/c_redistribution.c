@@ -6,12 +6,6 @@
 
 enum { blocks = 60 };
 
-static int class_of(int code) {
-  int mpi_class = -1;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
-}
-
 /* Moves all blocks but one dead one to the rank above, by parking, and returns the bytes that it has copied. */
 static uint64_t copied_in_a_shift(MPI_Comm comm, double least_progress) {
   static double data[blocks];
@@ -99,15 +93,9 @@ static void blocks_are_sorted_by_destination(MPI_Comm comm) {
 }
 
 int main(int argc, char **argv) {
-  int all = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  begin(&argc, &argv);
   little_progress_makes_an_algorithm_hand_over(MPI_COMM_WORLD);
   a_part_of_progress_is_agreed_on(MPI_COMM_WORLD);
   blocks_are_sorted_by_destination(MPI_COMM_WORLD);
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all != 0;
+  return end();
 }

@@ -7,12 +7,6 @@
 
 enum { blocks = 3, length = 2 };
 
-static int class_of(int code) {
-  int kind = MPI_SUCCESS;
-  MPI_Error_class(code, &kind);
-  return kind;
-}
-
 /* Block k of rank r has r and k. */
 static void fill(int data[blocks][length]) {
   int k;

@@ -81,19 +81,14 @@ static void plans_and_redistributions_count_their_starts(int *send, int *recv) {
 }
 
 int main(int argc, char **argv) {
-  int i, all = 0;
+  int i;
   int *send, *recv;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  begin(&argc, &argv);
   send = malloc(sizeof(int) * (size_t)ranks), recv = malloc(sizeof(int) * (size_t)ranks);
   for (i = 0; i < ranks; ++i) send[i] = rank;
   the_version_is_of_its_parts();
   a_communicator_counts_its_calls_when_asked(send, recv);
   plans_and_redistributions_count_their_starts(send, recv);
   free(send), free(recv);
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all == 0 ? 0 : 1;
+  return end();
 }

@@ -6,12 +6,6 @@
 
 #include "check.h"
 
-static int class_of(int code) {
-  int mpi_class = -1;
-  MPI_Error_class(code, &mpi_class);
-  return mpi_class;
-}
-
 /* What rank `from` sends to rank `to`: from + 2·to + 1 ints. */
 static int count_of(int from, int to) { return from + 2 * to + 1; }
 static int value_of(int from, int to, int i) { return from * 10000 + to * 100 + i; }

@@ -18,7 +18,7 @@ program arguments
   use MPI_MODULE
   use MODULE_UNDER_TEST
   implicit none
-  integer :: rank, ranks, ierror, total, failures = 0
+  integer :: rank, ranks, ierror, failures = 0
   call MPI_Init(ierror)
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -29,14 +29,12 @@ program arguments
   call maps_of_blocks_are_as_well()
   call short_arrays_of_layouts_are_errors()
   call statistics_are_read()
-  call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
-  if (rank == 0 .and. total == 0) print '(a)', 'arguments: fine'
-  call MPI_Finalize(ierror)
-  if (total > 0) error stop 1
+  call finish('arguments')
 
 contains
 
 #include "check.inc"
+#include "finish.inc"
 
   ! One element for each rank; one less on the last rank.
   integer function n()

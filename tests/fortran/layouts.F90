@@ -163,11 +163,11 @@ program layouts
   call taquin_layout_free(reversed)
   call taquin_layout_free(by_columns)
   call taquin_layout_free(by_rows)
-  if (failures == 0) print '(a)', 'layouts: fine'
-  call MPI_Finalize(ierror)
+  call finish('layouts')
 
 contains
 
 #include "check.inc"
+#include "finish.inc"
 
 end program

@@ -56,8 +56,7 @@ program migration
   call taquin_migrate_arrays(both, items, to, MPI_COMM_WORLD, arrived, ierror)
   call check(ierror == MPI_SUCCESS, __LINE__)
   call check_moved(.true.)
-  if (failures == 0) print '(a)', 'migration: fine'
-  call MPI_Finalize(ierror)
+  call finish('migration')
 
 contains
 
@@ -91,5 +90,6 @@ contains
   end subroutine
 
 #include "check.inc"
+#include "finish.inc"
 
 end program

@@ -15,7 +15,7 @@ program patterns
   use MODULE_UNDER_TEST
   implicit none
   integer, parameter :: wide = MPI_COUNT_KIND, guard = -1
-  integer :: rank, ranks, ierror, failures = 0, all_failures
+  integer :: rank, ranks, ierror, failures = 0
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -26,13 +26,12 @@ program patterns
   call datatypes_hold_what_the_paper_says()
   call blocks_are_sorted_by_destination()
   call little_progress_makes_an_algorithm_hand_over()
-  call MPI_Allreduce(failures, all_failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
-  if (all_failures == 0 .and. rank == 0) print '(a)', 'patterns: fine'
-  call MPI_Finalize(ierror)
+  call finish('patterns')
 
 contains
 
 #include "check.inc"
+#include "finish.inc"
 
   integer function class_of(code)
     integer, intent(in) :: code

@@ -1,4 +1,4 @@
-"""Fortran, whose calls do not all pass the C names: what it exchanged is recorded."""
+"""Fortran, whose calls do not all pass the C names: its exchanges are recorded."""
 import json
 
 import pytest

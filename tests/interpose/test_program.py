@@ -63,7 +63,7 @@ def symbols(which, *files):
 
 
 def test_exports_are_mpi_names_only():
-    """And the one that a program's libtaquin asks for."""
+    """And the one that a program's libtaquin looks up."""
     names = [line.split()[-1] for line in symbols(["-D", "--defined-only"], LIBRARY)]
     assert "MPI_Alltoall" in names
     assert [n for n in names if not n.removeprefix("P").startswith(("MPI_", "MPIX_")) and n != "taquin_observer_2"] == []
@@ -148,9 +148,9 @@ def alike(run, ranks, expected, program, *arguments):
 @pytest.mark.parametrize("ranks", counts(2, 4))
 def test_petsc_exchanges_alike(run, ranks):
     """Starts before the ranks' agreement and three of a trial are native; those after them are served, where that is faster.
-    Among neighbours there are 180 starts besides 90 of MPI_Ialltoall. A PETSc on an MPI library without persistent exchanges
-    takes MPI_Ineighbor_alltoallv where it is asked for them."""
-    alike(run, ranks, "algorithms +native (20|9, neighbour_slots 11)\n", "star_forest")
+    How many of 20 these are depends on when the ranks agree. Among neighbours there are 180 starts besides 90 of
+    MPI_Ialltoall. A PETSc on an MPI library without persistent exchanges uses MPI_Ineighbor_alltoallv instead of them."""
+    alike(run, ranks, "all-to-all calls +20, .*algorithms +native [0-9]+(, neighbour_slots [0-9]+)?\n", "star_forest")
     served = "algorithms +native [0-9]+, neighbour_slots (8[1-9]|9[0-9]|[12][0-9][0-9])\n"
     for option in ([], ["-sf_neighbor_persistent"]):
         alike(run, ranks, served, "star_forest", "-sf_type", "neighbor", *option, "-steps", "90")

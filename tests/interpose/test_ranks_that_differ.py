@@ -3,7 +3,7 @@ and calls in which one rank does harm."""
 import pytest
 from driver import MPI, PROGRAMS, job, says
 
-# Each thing, and the calls before which it begins to differ.
+# Each thing, and after how many calls it begins to differ.
 ALWAYS = ("runtime", "device", "space", "types", "addresses", "permissions")
 LATER = ("descriptors", "files", "environment", "ahead")
 THINGS = {**dict.fromkeys(ALWAYS, (0, 1, 10, 45)), **dict.fromkeys(LATER, (1, 10, 45)), "threads": (0,)}
@@ -17,24 +17,9 @@ def differs(run, thing, call, **settings):
     assert run(job(3, "unlike", thing, str(call), PROGRAMS["device_runtime_CUDA"], **settings)) == ""
 
 
-@pytest.mark.parametrize("thing", [thing for thing in THINGS if 0 in THINGS[thing]])
-def test_a_rank_differs_from_the_start(run, thing):
-    differs(run, thing, 0)
-
-
-@pytest.mark.parametrize("thing", [thing for thing in THINGS if 1 in THINGS[thing]])
-def test_a_rank_differs_after_a_call(run, thing):
-    differs(run, thing, 1)
-
-
-@pytest.mark.parametrize("thing", [thing for thing in THINGS if 10 in THINGS[thing]])
-def test_a_rank_differs_after_ten_calls(run, thing):
-    differs(run, thing, 10)
-
-
-@pytest.mark.parametrize("thing", [thing for thing in THINGS if 45 in THINGS[thing]])
-def test_a_rank_differs_after_45_calls(run, thing):
-    differs(run, thing, 45)
+@pytest.mark.parametrize("thing, call", [(thing, call) for thing, calls in THINGS.items() for call in calls])
+def test_a_rank_differs(run, thing, call):
+    differs(run, thing, call)
 
 
 @pytest.mark.parametrize("thing", THINGS)

@@ -1,4 +1,4 @@
-// Layouts on 100000 ranks: what one rank has in common with others, what moves, and relabelling, in bounded memory.
+// Layouts on 100000 ranks, in bounded memory: a rank's intersections with others, the elements that move, relabelling.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

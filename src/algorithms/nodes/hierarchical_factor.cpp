@@ -17,10 +17,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Both ways: a block, a token, and before a block the announcement.
-std::size_t messages_each(const options& o) noexcept { return single_port(o) ? 6 : 4; }
-
-std::size_t memory(const shape& s, const options& o) noexcept { return port_memory(s, o, messages_each(o)); }
+constexpr std::size_t tokens = 1;  // where a port goes on
 
 class builder : node_ports {
  public:
@@ -56,10 +53,6 @@ class builder : node_ports {
   int left_over_ = -1;  // the round in which the node is first its own partner
 };
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
-  return build_by_ports<builder>(x, shape, o, messages_each(o), memory);
-}
-
 // The steps, shared by the ports; a step between nodes is a round of one message, and passes the port to the next rank
 // of the node.
 seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
@@ -77,9 +70,9 @@ const algorithm hierarchical_factor{
         "(n(p − n) + n₂·o)/min(k, n) steps: n, n₂ ranks on the two largest nodes, o of the n local indices on an odd "
         "number of nodes, at least 3, k ports",
     .needs_nodes = true,
-    .memory = memory,
+    .memory = port_memory<tokens>,
     .cost = cost,
-    .build = build,
+    .build = build_by_ports<builder, tokens>,
 };
 
 }  // namespace taquin::detail

@@ -17,10 +17,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Both ways: a block, a token, and before a block the announcement.
-std::size_t messages_each(const options& o) noexcept { return single_port(o) ? 6 : 4; }
-
-std::size_t memory(const shape& s, const options& o) noexcept { return port_memory(s, o, messages_each(o)); }
+constexpr std::size_t tokens = 1;  // where a port goes on
 
 class builder : node_ports {
  public:
@@ -64,14 +61,6 @@ class builder : node_ports {
   int left_over_ = -1;  // the round in which the node is first its own partner
 };
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
-  return build_by_ports<builder>(x, shape, o, messages_each(o), memory);
-}
-
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
-  return port_cost(s, o, m, steps_by_ports(s, o));
-}
-
 }  // namespace
 
 const algorithm hierarchical_k_factor{
@@ -81,9 +70,9 @@ const algorithm hierarchical_k_factor{
     .source = "Sanders & Träff §3",
     .rounds = "at most n(p − n)/k + n·n₂ steps: n, n₂ ranks on the two largest nodes, k ports",
     .needs_nodes = true,
-    .memory = memory,
-    .cost = cost,
-    .build = build,
+    .memory = port_memory<tokens>,
+    .cost = cost_by_ports,
+    .build = build_by_ports<builder, tokens>,
 };
 
 }  // namespace taquin::detail

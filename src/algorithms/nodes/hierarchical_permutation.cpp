@@ -17,10 +17,7 @@ namespace taquin::detail {
 
 namespace {
 
-// Both ways: a block, two tokens, and before a block the announcement.
-std::size_t messages_each(const options& o) noexcept { return single_port(o) ? 8 : 6; }
-
-std::size_t memory(const shape& s, const options& o) noexcept { return port_memory(s, o, messages_each(o)); }
+constexpr std::size_t tokens = 2;  // one for the sender and one for the receiver
 
 class builder : node_ports {
  public:
@@ -84,14 +81,6 @@ class builder : node_ports {
   std::pmr::memory_resource* memory_;
 };
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
-  return build_by_ports<builder>(x, shape, o, messages_each(o), memory);
-}
-
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
-  return port_cost(s, o, m, steps_by_ports(s, o));
-}
-
 }  // namespace
 
 const algorithm hierarchical_permutation{
@@ -102,9 +91,9 @@ const algorithm hierarchical_permutation{
     .rounds =
         "at most n(p − n + n₂(k − 1))/k steps, n(p − n) with one port: n, n₂ ranks on the two largest nodes, k ports",
     .needs_nodes = true,
-    .memory = memory,
-    .cost = cost,
-    .build = build,
+    .memory = port_memory<tokens>,
+    .cost = cost_by_ports,
+    .build = build_by_ports<builder, tokens>,
 };
 
 }  // namespace taquin::detail

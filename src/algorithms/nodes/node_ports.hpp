@@ -30,15 +30,18 @@ inline bool single_port(const options& o) noexcept { return ports_of(o) == 1; }
 /// The scratch bytes of their schedules: that of tokens to send, and for each port those of two tokens to receive.
 inline std::size_t port_scratch(int ports) noexcept { return 2 * as_size(ports) + 1; }
 
-/// The parts of a schedule with so many messages for each other rank.
-inline schedule_size port_size(const shape& s, const options& o, std::size_t each) noexcept {
+/// The parts of a schedule whose ranks exchange, each with each other, a block and so many tokens in either direction,
+/// and with one port the announcement of the block.
+inline schedule_size port_size(const shape& s, const options& o, std::size_t tokens) noexcept {
   const auto p = as_size(s.ranks);
+  const std::size_t each = 2 * (1 + tokens + (single_port(o) ? 1 : 0));
   return {(s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1, each * p, each * p, 1, 1, as_size(ports_of(o))};
 }
 
 /// The bytes of an executor of such a schedule, and of the active nodes while it is built.
-inline std::size_t port_memory(const shape& s, const options& o, std::size_t each) noexcept {
-  return executor::footprint(port_size(s, o, each), port_scratch(ports_of(o))) + as_size(s.ranks) * sizeof(int);
+template <std::size_t Tokens>
+std::size_t port_memory(const shape& s, const options& o) noexcept {
+  return executor::footprint(port_size(s, o, Tokens), port_scratch(ports_of(o))) + as_size(s.ranks) * sizeof(int);
 }
 
 /// The predicted time of `steps` steps one after another, each of a message in either direction between nodes and one
@@ -68,6 +71,11 @@ inline double steps_by_ports(const shape& s, const options& o) noexcept {
       std::min(n * (s.ranks - n + second * (ports - 1)) / ports, n * second * std::ceil((nodes - 1) / ports));
   const double least = std::max(n * (s.ranks - n) / ports_of(o), n * smallest);
   return (least + most) / 2;
+}
+
+/// The predicted time of such rounds.
+inline seconds cost_by_ports(const shape& s, const options& o, const machine_model& m) noexcept {
+  return port_cost(s, o, m, steps_by_ports(s, o));
 }
 
 /// One rank's messages, port by port. A port is a lane of the schedule.
@@ -139,10 +147,10 @@ class node_ports {
 };
 
 /// The schedule that `Builder`(x, nodes, ports, schedule, memory).build() makes; without nodes each rank is one.
-template <class Builder>
-schedule build_by_ports(const local_exchange& x, const shape& shape, const options& o, std::size_t each,
+template <class Builder, std::size_t Tokens>
+schedule build_by_ports(const local_exchange& x, const shape& shape, const options& o,
                         std::pmr::memory_resource* memory) {
-  schedule s(memory, port_size(shape, o, each));
+  schedule s(memory, port_size(shape, o, Tokens));
   s.ahead = true;
   s.add_types(x);
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));
