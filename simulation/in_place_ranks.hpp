@@ -28,6 +28,7 @@ struct in_place_rank {
   std::byte* buffer = nullptr;      ///< null: only counts
   in_place_limits limits;
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  ///< of its state machine
+  std::span<const unit_column> columns{};  ///< in place of the buffer: arrays that have parts of each unit
 };
 
 /// One rank of a run of in_place_phases.
@@ -79,7 +80,8 @@ class in_place_run {
     in_place_protocol protocol;
     state(int rank, const in_place_rank& r, const element& e, simulated_network& network, std::optional<int> node)
         : machine(rank, r.out, r.in, r.limits, r.memory),
-          units(r.buffer, machine.border(), 1, e, r.limits.aux, std::pmr::new_delete_resource(), r.buffer == nullptr),
+          units(r.buffer, machine.border(), 1, e, r.limits.aux, std::pmr::new_delete_resource(),
+                r.buffer == nullptr && r.columns.empty(), r.columns),
           protocol{std::pmr::new_delete_resource(),
                    rank,
                    r.out,

@@ -58,7 +58,8 @@ struct part {
 struct block_map {
   bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
   count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution, or a part of one where blocks
-                                 ///< are divided; in place an element, or a byte where no rank's type has gaps
+                                 ///< are divided; in place an element, or a byte where no rank's type has gaps; of
+                                 ///< several arrays that migrate together an item of all of them
   std::vector<part> outgoing{};  ///< data to be sent: stands, unknown, or, of a redistribution, staged
   std::vector<part> incoming{};  ///< all data that this rank receives or keeps, in order of place
   std::vector<std::byte> staged{};  ///< data, without gaps

@@ -29,8 +29,9 @@ int TAQUIN_Migrate(void *data, MPI_Count items, MPI_Count capacity, MPI_Count it
                    const int destinations[], MPI_Comm comm, MPI_Count *arrived);
 /* The same for several arrays, whose items with one index belong together: all of them move, or none. All ranks give
  * as many arrays, in the same order, with items of the same sizes. One agreement and one permutation serve all
- * arrays, which move one after the other; l is the bytes of the widest item. After a failure in the middle the map is
- * that of the array that was moving: those before it have moved, those after it are sorted by destination.
+ * arrays; l is the bytes of the widest item. Arrays that follow each other move together where the memory suffices, in
+ * groups of up to 16. After a failure in the middle the map is that of the arrays that were moving: those before them
+ * have moved, those after them are sorted by destination. Its unit is an item of all these arrays, one after the other.
  * Collective, blocking. */
 int TAQUIN_Migrate_arrays(int narrays, const TAQUIN_Array arrays[], MPI_Count items, const int destinations[],
                           MPI_Comm comm, MPI_Count *arrived);

@@ -54,11 +54,14 @@ void grow(C& c, std::size_t items) {
 /// belong together. The arrays are contiguous containers with resize(), of any trivially copyable types; their items
 /// are sent as bytes.
 ///
-/// One agreement and one permutation serve all arrays, which move one after the other; their memory is that of one
-/// migration, with l the bytes of the widest item, and while the arrays grow that of the largest one's old storage.
+/// One agreement and one permutation serve all arrays; their memory is that of one migration, with l the bytes of the
+/// widest item, and while the arrays grow that of the largest one's old storage. Arrays that follow each other, up to
+/// 16 of them, move together through one exchange where the memory holds at least 64 items of all of them, and 1024
+/// bytes for each array, beside the exchange's own; arrays that do not move together move one after the other.
 /// Collective, blocking. Errors as of migrate() for one array, and usage_error on every rank where the arrays of a rank
 /// have different lengths; then all arrays are kept. After a failure in the middle failure::blocks() has the map of the
-/// array that was being moved: those before it have moved, and those after it are sorted by destination.
+/// arrays that were being moved: those before them have moved, and those after them are sorted by destination. Its
+/// `unit_bytes` are those of an item of all these arrays, which follow each other in `staged`, item by item.
 template <class Destination, class First, class... More>
 requires detail::growable<First> &&
     (detail::growable<More>&&...) void migrate(Destination&& destination, MPI_Comm comm, const redistribute_options& o,

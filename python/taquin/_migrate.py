@@ -50,8 +50,9 @@ def migrate(
 
     Several arrays of which rows with one index belong together migrate as one: a dict of arrays of the same length, for
     which a dict with the same keys is returned. All of them move, or none, by one agreement; l is then the bytes of the
-    widest row. After a failure in the middle :func:`failure_blocks` has the map of the array that was moving: those before
-    it have moved, and those after it are sorted by destination.
+    widest row. Arrays that follow each other move together where the memory suffices, in groups of up to 16. After a
+    failure in the middle :func:`failure_blocks` has the map of the arrays that were moving: those before them have moved,
+    and those after them are sorted by destination. Its unit is a row of all these arrays, one after the other.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. Fewer than 2^31 rows. Or a
         dict of such arrays, whose keys are strings, in the same order on all ranks.

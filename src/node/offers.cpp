@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <sched.h>
 
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,26 +18,54 @@
 
 namespace taquin::detail {
 
+namespace {
+
+void swap_bytes(std::byte* theirs, std::byte* mine, std::byte* room, std::size_t bytes) noexcept {
+  constexpr std::size_t most = 16384;
+  for (std::size_t done = 0; done < bytes; done += most) {
+    const std::size_t n = std::min(most, bytes - done);
+    copy_bytes(room, theirs + done, n);
+    copy_bytes(theirs + done, mine + done, n);
+    copy_bytes(mine + done, room, n);
+  }
+}
+
+// Of this process.
+std::byte* at_address(std::uint64_t address) noexcept {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+}  // namespace
+
 void node_offers::begin() {
   c_.begin();
   for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) descriptor;
   come_ = 1;
+  end_ = 0;
   open_ = true;
   asked_.reset();
 }
 
-void node_offers::offer(int reader, const void* data, count_t length, count_t back) {
+void node_offers::offer(int reader, const void* data, count_t length, count_t back, count_t at) {
   const int there = node_.index(reader);
   if (there < 0) return;
   descriptor& b = of(c_.rank(), there);
-  b.address = reinterpret_cast<std::uint64_t>(data);
+  b.first.address = reinterpret_cast<std::uint64_t>(data);
   b.length = length;
   b.back = back;
-  if (const auto shared = find_shared(data, as_size(length) * unit_bytes_)) b.shared = *shared;
+  b.at = at;
+  end_ = std::max(end_, at + length);
+  if (const auto shared = find_shared(data, as_size(length) * width(0))) b.first.shared = *shared;
   b.now.store(offered, std::memory_order_relaxed);
 }
 
 void node_offers::publish() {
+  for (std::size_t c = 1; c < columns(); ++c) {
+    const unit_column& column = columns_[c];
+    place& p = further(c_.rank())[c - 1];
+    p = {reinterpret_cast<std::uint64_t>(column.data), {}};
+    if (const auto shared = find_shared(column.data, as_size(end_) * column.bytes)) p.shared = *shared;
+  }
   for (int reader = 0; reader < c_.size(); ++reader) {
     c_.to(reader).describe(mailbox::kind::none, 0);
     c_.publish(reader);
@@ -49,19 +78,32 @@ bool node_offers::all_here() {
   return true;
 }
 
-bool node_offers::copy(const descriptor& b, pid_t process, std::size_t begin, std::byte* to,
-                       std::size_t bytes) noexcept {
-  if (b.shared.known()) {
-    const buffer_place part{b.shared.key, b.shared.offset + begin};
-    if (const std::byte* from = view_shared(part, bytes)) {
-      copy_bytes(to, from, bytes);
-      return true;
-    }
-  }
-  return single_copy(process, b.address + begin, to, bytes) == 0;
+// A column of the data of one rank for another, from unit `offset` on.
+node_offers::place node_offers::place_of(int writer, int reader, std::size_t column, count_t offset) const noexcept {
+  const descriptor& b = of(writer, reader);
+  if (column == 0) return b.first.after(as_size(offset) * width(0));
+  return further(writer)[column - 1].after(as_size(b.at + offset) * width(column));
 }
 
-bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
+bool node_offers::copy(int there, count_t offset, std::span<std::byte* const> to, count_t units) noexcept {
+  std::array<remote_part, most_columns> parts;
+  std::size_t n = 0;
+  for (std::size_t c = 0; c < columns(); ++c) {
+    const place from = place_of(there, c_.rank(), c, offset);
+    const std::size_t bytes = as_size(units) * width(c);
+    const std::byte* const seen = from.shared.known() ? view_shared(from.shared, bytes) : nullptr;
+    if (seen != nullptr) {
+      copy_bytes(to[c], seen, bytes);
+    } else {
+      parts[n++] = {from.address, to[c], bytes};
+    }
+  }
+  const pid_t process = c_.process(there);
+  if (n == 1) return single_copy(process, parts[0].address, parts[0].to, parts[0].bytes) == 0;
+  return single_copy(process, std::span(parts).first(n)) == 0;
+}
+
+bool node_offers::fetch(int writer, count_t offset, count_t expected, std::span<std::byte* const> to, count_t length) {
   const int there = node_.index(writer);
   if (there < 0) return false;
   descriptor& b = of(there, c_.rank());
@@ -69,8 +111,7 @@ bool node_offers::fetch(int writer, count_t offset, count_t expected, std::byte*
   if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
   std::uint32_t free = offered;
   if (!b.now.compare_exchange_strong(free, claimed, std::memory_order_acq_rel)) return false;
-  const bool copied = b.length == expected &&
-                      copy(b, c_.process(there), as_size(offset) * unit_bytes_, to, as_size(length) * unit_bytes_);
+  const bool copied = b.length == expected && copy(there, offset, to, length);
   if (copied) {
     b.fetched[n % notes] = {offset, length};
     b.noted.store(n + 1, std::memory_order_release);
@@ -110,54 +151,69 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   const count_t at = both.begun.fetch_add(units, std::memory_order_relaxed);
   if (at >= all) return 0;
   const count_t n = std::min(units, all - at);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  if (swap(there, of(there, c_.rank()), reinterpret_cast<std::byte*>(of(c_.rank(), there).address), at, room, n))
-    both.swapped.fetch_add(n, std::memory_order_release);
+  if (swap(there, at, room, n)) both.swapped.fetch_add(n, std::memory_order_release);
   return n;
 }
 
 // Through mapped memory in parts that stay in the nearest cache. False if the kernel refuses: a request follows.
-bool node_offers::swap(int there, const descriptor& theirs, std::byte* mine, count_t at, std::byte* room,
-                       count_t units) {
-  constexpr std::size_t most = 16384;
-  const std::size_t begin = as_size(at) * unit_bytes_;
-  const std::size_t bytes = as_size(units) * unit_bytes_;
-  mine += begin;
-  if (theirs.shared.known()) {
-    if (std::byte* other = view_shared({theirs.shared.key, theirs.shared.offset + begin}, bytes)) {
-      for (std::size_t done = 0; done < bytes; done += most) {
-        const std::size_t n = std::min(most, bytes - done);
-        copy_bytes(room, other + done, n);
-        copy_bytes(other + done, mine + done, n);
-        copy_bytes(mine + done, room, n);
-      }
-      return true;
+bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
+  std::array<remote_part, most_columns> theirs;
+  std::array<remote_part, most_columns> mine;
+  std::size_t n = 0;
+  std::uint32_t refusable = 0;
+  for (std::size_t c = 0; c < columns(); ++c) {
+    const place other = place_of(there, c_.rank(), c, at);
+    std::byte* const own = at_address(place_of(c_.rank(), there, c, at).address);
+    std::byte* const between = room + as_size(units) * before(c);
+    const std::size_t bytes = as_size(units) * width(c);
+    if (std::byte* const seen = other.shared.known() ? view_shared(other.shared, bytes) : nullptr) {
+      swap_bytes(seen, own, between, bytes);
+      continue;
     }
+    refusable |= 1U << c;
+    theirs[n] = {other.address, between, bytes};
+    mine[n++] = {other.address, own, bytes};
   }
+  if (n == 0) return true;
   const pid_t process = c_.process(there);
-  int code = single_copy(process, theirs.address + begin, room, bytes);
-  if (code == 0) code = single_copy_back(process, mine, theirs.address + begin, bytes);
+  int code = single_copy(process, std::span(theirs).first(n));
+  if (code == 0) code = single_copy_back(process, std::span(mine).first(n));
   mpi::refuse_if_gone(code, node_.member(there));
   if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) {
-    asked_.emplace(c_, there, theirs.address + begin, bytes, mine);
-    asked_for_ = mine;
+    asked_left_ = refusable;
+    asked_at_ = at;
     asked_units_ = units;
     asked_in_ = &counters(there);
+    ask(there);
     return false;
   }
   if (code != 0)
     throw usage_error(
         fmt::format("the memory of rank {} cannot be written: {}", node_.member(there), std::strerror(code)),
         MPI_ERR_BUFFER, node_.member(c_.rank()), node_.member(there));
-  copy_bytes(mine, room, bytes);
+  for (std::size_t i = 0; i < n; ++i)
+    copy_bytes(static_cast<std::byte*>(mine[i].to), static_cast<std::byte*>(theirs[i].to), mine[i].bytes);
   return true;
+}
+
+// The next column of a swap that the kernel refuses.
+void node_offers::ask(int there) noexcept {
+  const auto c = static_cast<std::size_t>(std::countr_zero(asked_left_));
+  asked_left_ &= asked_left_ - 1;
+  asked_there_ = there;
+  asked_for_ = at_address(place_of(c_.rank(), there, c, asked_at_).address);
+  asked_.emplace(c_, there, place_of(there, c_.rank(), c, asked_at_).address, as_size(asked_units_) * width(c),
+                 asked_for_);
 }
 
 // Returns the number of units as long as some are missing, and once more when all have been swapped.
 count_t node_offers::go_on_with_asked() noexcept {
   for (auto came = asked_->next(); !came.empty(); came = asked_->next())
     copy_bytes(asked_for_ + asked_->offset(), came.data(), came.size());
-  if (asked_->done()) {
+  if (!asked_->done()) return asked_units_;
+  if (asked_left_ != 0) {
+    ask(asked_there_);
+  } else {
     asked_in_->swapped.fetch_add(asked_units_, std::memory_order_release);
     asked_.reset();
   }

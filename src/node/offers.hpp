@@ -1,7 +1,8 @@
 // Descriptors of data that the ranks of one node fetch from each other's buffers, without the help of the owner.
 //
 // Each rank has a descriptor (board) for every other rank of its node, in its room of a channel. It states where the
-// data for that rank lie and whether they may be fetched. A reader claims it, copies, adds a completion record of the
+// data for that rank lie and whether they may be fetched. If units have parts in several arrays, a table after the
+// descriptors has the places of all arrays but the first. A reader claims it, copies, adds a completion record of the
 // copied part, and releases the claim; the rank reads these records when it polls. It can revoke an offer while no
 // reader has claimed it.
 //
@@ -15,8 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/sizes.hpp"
+#include "base/unit_column.hpp"
 #include "node/channel.hpp"
 #include "node/requested_copy.hpp"
 #include "node/shared_buffers.hpp"
@@ -35,29 +38,37 @@ class node_offers {
   };
 
   /// The channel of the node's ranks must have `bytes(its ranks)` of room, and outlive this. Units have `unit_bytes`.
-  /// Ranks are those of the communicator.
-  node_offers(channel& c, std::size_t unit_bytes, rank_group node = rank_group::all()) noexcept
-      : c_(c), unit_bytes_(unit_bytes), node_(node) {}
+  /// Ranks are those of the communicator. `columns`, which outlive this: at most `most_columns` arrays that have parts
+  /// of each unit; none: units lie in one array.
+  node_offers(channel& c, std::size_t unit_bytes, rank_group node = rank_group::all(),
+              std::span<const unit_column> columns = {}) noexcept
+      : c_(c), unit_bytes_(unit_bytes), node_(node), columns_(columns) {}
   node_offers(const node_offers&) = delete;
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
   /// Bytes of a rank's room.
-  static std::size_t bytes(int ranks) noexcept { return as_size(ranks) * sizeof(descriptor); }
+  static std::size_t bytes(int ranks) noexcept {
+    return as_size(ranks) * sizeof(descriptor) + (most_columns - 1) * sizeof(place);
+  }
 
   /// Enters a step of the channel; nothing is offered. All ranks call it equally often. Local.
   void begin();
   /// `length` consecutive units for a reader, in whose place `back` units of the reader's belong, from the first on;
-  /// nothing for one on another node. Between begin() and publish().
-  void offer(int reader, const void* data, count_t length, count_t back = 0);
+  /// nothing for one on another node. With several columns `data` is in the first one, at index `at` of all of them.
+  /// Between begin() and publish().
+  void offer(int reader, const void* data, count_t length, count_t back = 0, count_t at = 0);
   /// Others may see the offers.
   void publish();
   /// True when those of all other ranks can be seen. Local; does not wait.
   [[nodiscard]] bool all_here();
 
-  /// Copies `length` units from `offset` of the data that `writer` offers this rank. False if no run of `expected`
-  /// units is offered (any more), if the writer is on another node or has not read enough of its completion records
-  /// yet, or if the kernel refuses.
-  bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length);
+  /// Copies `length` units from `offset` of the data that `writer` offers this rank, to one place for each column.
+  /// False if no run of `expected` units is offered (any more), if the writer is on another node or has not read enough
+  /// of its completion records yet, or if the kernel refuses.
+  bool fetch(int writer, count_t offset, count_t expected, std::span<std::byte* const> to, count_t length);
+  bool fetch(int writer, count_t offset, count_t expected, std::byte* to, count_t length) {
+    return fetch(writer, offset, expected, std::span(&to, 1), length);
+  }
   /// The next part of this rank's data that a reader has fetched and this function has not returned yet.
   std::optional<part> next_fetched();
   /// Revokes an offer; false while the reader fetches.
@@ -85,14 +96,23 @@ class node_offers {
   enum state : std::uint32_t { nothing, offered, claimed };
   static constexpr std::uint32_t notes = 11;
 
+  // Data of one array.
+  struct place {
+    std::uint64_t address = 0;
+    buffer_place shared;  // where they lie in a shared buffer, if they do
+
+    [[nodiscard]] place after(std::size_t bytes) const noexcept {
+      return {address + bytes, {shared.key, shared.offset + bytes}};
+    }
+  };
   struct descriptor {
     // Written by the rank; a reader writes `now` to claim it.
     alignas(64) std::atomic<std::uint32_t> now{nothing};
     std::atomic<std::uint32_t> seen{0};  // completion records that the rank has read
-    std::uint64_t address = 0;
+    place first;                         // the units, or of several columns the first one
     count_t length = 0;
-    buffer_place shared;  // where the data lie in a shared buffer; file -1: in none
     count_t back = 0;
+    count_t at = 0;
     // Written by the reader.
     alignas(64) std::atomic<std::uint32_t> noted{0};
     std::array<std::array<count_t, 2>, notes> fetched{};  // offset and length
@@ -101,12 +121,24 @@ class node_offers {
     std::atomic<count_t> swapped{0};
   };
 
-  bool swap(int there, const descriptor& theirs, std::byte* mine, count_t at, std::byte* room, count_t units);
+  [[nodiscard]] std::size_t columns() const noexcept { return columns_.empty() ? 1 : columns_.size(); }
+  [[nodiscard]] std::size_t width(std::size_t column) const noexcept {
+    return columns_.empty() ? unit_bytes_ : columns_[column].bytes;
+  }
+  [[nodiscard]] std::size_t before(std::size_t column) const noexcept {
+    return columns_.empty() ? 0 : columns_[column].before;
+  }
+  [[nodiscard]] place* further(int writer) const noexcept {
+    return reinterpret_cast<place*>(c_.room(writer) + as_size(c_.size()) * sizeof(descriptor));
+  }
+  [[nodiscard]] place place_of(int writer, int reader, std::size_t column, count_t offset) const noexcept;
+  bool copy(int there, count_t offset, std::span<std::byte* const> to, count_t units) noexcept;
+  bool swap(int there, count_t at, std::byte* room, count_t units);
+  void ask(int there) noexcept;
   count_t go_on_with_asked() noexcept;
   [[nodiscard]] descriptor& counters(int there) const noexcept {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
   }
-  static bool copy(const descriptor& b, pid_t process, std::size_t begin, std::byte* to, std::size_t bytes) noexcept;
   [[nodiscard]] descriptor& of(int writer, int reader) const noexcept {
     return reinterpret_cast<descriptor*>(c_.room(writer))[reader];
   }
@@ -116,12 +148,17 @@ class node_offers {
   channel& c_;
   std::size_t unit_bytes_;
   rank_group node_;
-  int come_ = 0;  // all ranks up to this one, counted from this rank, have published
-  int next_ = 0;  // the reader whose descriptor is polled next
+  std::span<const unit_column> columns_;
+  count_t end_ = 0;  // of all that is offered, by index
+  int come_ = 0;     // all ranks up to this one, counted from this rank, have published
+  int next_ = 0;     // the reader whose descriptor is polled next
   bool open_ = false;
-  std::optional<requested_copy> asked_;  // a swap that the kernel refuses
-  std::byte* asked_for_ = nullptr;       // this rank's part of it
-  descriptor* asked_in_ = nullptr;       // what counts it
+  std::optional<requested_copy> asked_;  // a swap that the kernel refuses: of one column after the other
+  std::uint32_t asked_left_ = 0;         // columns that follow: a bit for each
+  int asked_there_ = 0;
+  count_t asked_at_ = 0;
+  std::byte* asked_for_ = nullptr;  // this rank's part of it
+  descriptor* asked_in_ = nullptr;  // what counts it
   count_t asked_units_ = 0;
 };
 

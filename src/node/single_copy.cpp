@@ -39,6 +39,29 @@ bool is_slow(const remote_part& p) noexcept {
   return p.bytes > short_copy && is_slow_to_copy(reinterpret_cast<std::uintptr_t>(p.to), p.address);
 }
 
+// Many parts in each call of the kernel; one by one where they are `slow`, or where a call fails, which shows why.
+template <class Slow, class One>
+int copy_all(copier call, pid_t process, std::span<const remote_part> parts, Slow slow, One one) noexcept {
+  constexpr std::size_t most = 64;
+  std::array<iovec, most> here;
+  std::array<iovec, most> there;
+  while (!parts.empty()) {
+    const std::size_t n = std::min(parts.size(), most);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      here[i] = {parts[i].to, parts[i].bytes};
+      there[i] = {reinterpret_cast<void*>(parts[i].address), parts[i].bytes};  // NOLINT(performance-no-int-to-ptr)
+      bytes += parts[i].bytes;
+    }
+    const ssize_t copied = slow(parts.first(n)) ? -1 : call(process, here.data(), n, there.data(), n, 0);
+    if (copied != static_cast<ssize_t>(bytes))
+      for (const remote_part& part : parts.first(n))
+        if (const int code = one(part); code != 0) return code;
+    parts = parts.subspan(n);
+  }
+  return 0;
+}
+
 // Through memory that begins at the same offset in a page as the source.
 int copy_by_way(pid_t process, const remote_part& part) noexcept {
   constexpr std::size_t page_bytes = 4096;
@@ -67,25 +90,15 @@ int single_copy_back(pid_t process, const void* data, std::uint64_t address, std
 }
 
 int single_copy(pid_t process, std::span<const remote_part> parts) noexcept {
-  constexpr std::size_t most = 64;
-  std::array<iovec, most> here;
-  std::array<iovec, most> there;
-  while (!parts.empty()) {
-    const std::size_t n = std::min(parts.size(), most);
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      here[i] = {parts[i].to, parts[i].bytes};
-      there[i] = {reinterpret_cast<void*>(parts[i].address), parts[i].bytes};  // NOLINT(performance-no-int-to-ptr)
-      bytes += parts[i].bytes;
-    }
-    const bool slow = std::ranges::any_of(parts.first(n), is_slow);
-    const ssize_t copied = slow ? -1 : process_vm_readv(process, here.data(), n, there.data(), n, 0);
-    if (copied != static_cast<ssize_t>(bytes))  // one by one, which shows why, and which of them are slow
-      for (const remote_part& part : parts.first(n))
-        if (const int code = single_copy(process, part.address, part.to, part.bytes); code != 0) return code;
-    parts = parts.subspan(n);
-  }
-  return 0;
+  return copy_all(
+      process_vm_readv, process, parts, [](auto some) { return std::ranges::any_of(some, is_slow); },
+      [&](const remote_part& part) { return single_copy(process, part.address, part.to, part.bytes); });
+}
+
+int single_copy_back(pid_t process, std::span<const remote_part> parts) noexcept {
+  return copy_all(
+      process_vm_writev, process, parts, [](auto) { return false; },
+      [&](const remote_part& part) { return single_copy_back(process, part.to, part.address, part.bytes); });
 }
 
 void admit_siblings() noexcept {

@@ -26,6 +26,9 @@ int single_copy_back(pid_t process, const void* data, std::uint64_t address, std
 /// single_copy() for several parts.
 int single_copy(pid_t process, std::span<const remote_part> parts) noexcept;
 
+/// single_copy_back() for several parts, from `to` here.
+int single_copy_back(pid_t process, std::span<const remote_part> parts) noexcept;
+
 /// Where the kernel lets only parents look into processes (Yama), admits the processes that this one's parent has
 /// started: on a node, an MPI job's ranks. Does nothing elsewhere.
 void admit_siblings() noexcept;

@@ -226,6 +226,7 @@ std::size_t mpi_port::free_number(std::size_t begin, std::size_t end) {
     poll();
     begin = first;
     if (find()) return begin;
+    if (!store_.columns().empty()) post_receives();
   }
 }
 
@@ -266,21 +267,6 @@ std::size_t mpi_port::free_transfer() const {
   return as_size(std::ranges::find_if(transfers_, [](const transfer& t) { return t.peer < 0; }) - transfers_.begin());
 }
 
-// Several runs as one type: MPI libraries gather and scatter data as they go, part by part.
-mpi::datatype mpi_port::type_of(std::span<const unit_run> runs) {
-  const count_t unit = store_.plain() ? static_cast<count_t>(store_.unit_bytes()) : store_.length();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    TAQUIN_MPI(PMPI_Get_address(store_.at(runs[i].at), &addresses_[i]));
-    lengths_[i] = static_cast<int>(runs[i].length * unit);
-  }
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  TAQUIN_MPI(PMPI_Type_create_hindexed(static_cast<int>(runs.size()), lengths_.data(), addresses_.data(),
-                                       store_.plain() ? MPI_BYTE : store_.element().type, &type));
-  mpi::datatype owner(type);
-  TAQUIN_MPI(PMPI_Type_commit(&type));
-  return owner;
-}
-
 void mpi_port::start(std::size_t t) {
   const transfer& x = transfers_[t];
   const auto post = [&](void* data, int count, MPI_Datatype type) {
@@ -291,6 +277,7 @@ void mpi_port::start(std::size_t t) {
     }
   };
   if (x.scattered) return post(MPI_BOTTOM, 1, x.scattered.get());
+  if (!store_.columns().empty()) return post(MPI_BOTTOM, 1, type_of_columns({x.at, x.length}).get());
   const bool typed = !store_.plain() && x.at < store_.border();
   const auto what = typed ? mpi::make_counted(store_.length() * x.length, store_.element().type)
                           : mpi::make_counted(static_cast<count_t>(store_.unit_bytes()) * x.length,
@@ -356,6 +343,10 @@ void mpi_port::post_receive(std::size_t t) {
 }
 
 void mpi_port::post_receives() {
+  if (!store_.columns().empty()) {
+    while (admit()) continue;
+    return;
+  }
   while (unposted_ > 0) post_receive(oldest_receive(MPI_ANY_SOURCE));
 }
 
@@ -369,6 +360,7 @@ bool mpi_port::admit() {
   for (std::size_t i = 0; i < transfers_.size() && t == transfers_.size(); ++i)
     if (transfers_[i].waits() && arrived(transfers_[i].peer, data_tag, status)) t = oldest_receive(transfers_[i].peer);
   if (t == transfers_.size()) return false;
+  shorten(t, status);
   post_receive(t);
   fruitless_ = 0;
   return true;

@@ -6,6 +6,9 @@
 // sender's memory do so inside the call that finds both sides ready. With preposted receives a rank would copy all
 // expected data in one call, and answer no request meanwhile. A protocol in which no rank waits for answers posts them
 // early (post_now()).
+//
+// A message of several columns has the first column of all its units, then the second one. Its receive is never posted
+// before the message is announced, because the places of the parts follow from its length.
 #pragma once
 
 #include <mpi.h>
@@ -130,8 +133,12 @@ class mpi_port final : public port, private mpi::awaited {
   [[nodiscard]] std::size_t free_number(std::size_t begin, std::size_t end);
   [[nodiscard]] bool can_answer();
   [[nodiscard]] mpi::datatype type_of(std::span<const unit_run> runs);
+  [[nodiscard]] mpi::datatype type_of_columns(const unit_run& run);
+  void shorten(std::size_t t, const MPI_Status& status);
   void start(std::size_t t);
-  [[nodiscard]] bool comes_by_itself(int from) const noexcept { return !announced_.has(from); }
+  [[nodiscard]] bool comes_by_itself(int from) const noexcept {
+    return store_.columns().empty() && !announced_.has(from);
+  }
   [[nodiscard]] std::size_t oldest_receive(int from) const;
   void post_receive(std::size_t t);
   void post_receives();

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "mpi/failure.hpp"
@@ -36,7 +38,9 @@ void mpi_port::gone(int to, count_t units) {
 }
 
 void mpi_port::offer(int peer, const unit_run& units, count_t back) {
-  node_->offer(peer, store_.at(units.at), units.length, back);
+  const auto columns = store_.columns();
+  std::byte* const data = columns.empty() ? store_.at(units.at) : store_.at(units.at, columns.front());
+  node_->offer(peer, data, units.length, back, units.at);
 }
 
 bool mpi_port::try_open() {
@@ -46,7 +50,11 @@ bool mpi_port::try_open() {
 }
 
 bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) {
-  if (!node_->fetch(from, offset, expected, store_.at(into.at), into.length)) return false;
+  std::array<std::byte*, most_columns> to{store_.at(into.at)};
+  std::size_t places = 0;
+  for (const unit_column& c : store_.columns()) to[places++] = store_.at(into.at, c);
+  const std::span<std::byte* const> all = std::span(to).first(std::max<std::size_t>(places, 1));
+  if (!node_->fetch(from, offset, expected, all, into.length)) return false;
   const std::size_t t = free_transfer();
   transfers_[t] = {.at = into.at, .length = into.length, .scattered = {}, .peer = from, .id = id, .incoming = true};
   ++in_progress_;

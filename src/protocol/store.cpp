@@ -33,7 +33,7 @@ void copy_units(const std::byte* from, std::byte* to, count_t n, const element& 
 }  // namespace
 
 store::store(void* data, count_t border, count_t length, const taquin::element& e, count_t staging,
-             std::pmr::memory_resource* memory, bool counts_only)
+             std::pmr::memory_resource* memory, bool counts_only, std::span<const unit_column> columns)
     : data_(static_cast<std::byte*>(data)),
       border_(border),
       end_(border + staging),
@@ -43,9 +43,17 @@ store::store(void* data, count_t border, count_t length, const taquin::element& 
       counts_only_(counts_only),
       bytes_(as_size(length * e.size)),
       stride_(length * e.extent),
-      extra_(counts_only ? 0 : as_size(staging) * bytes_, memory) {}
+      extra_(counts_only ? 0 : as_size(staging) * bytes_, memory),
+      columns_(columns) {}
+
+void store::move_columns(const unit_move& m) {
+  copied_ += bytes_ * as_size(m.length);
+  if (counts_only_ || m.length == 0) return;
+  for (const unit_column& c : columns_) std::memmove(at(m.to, c), at(m.from, c), c.bytes * as_size(m.length));
+}
 
 void store::copy(count_t from, count_t to, count_t length) {
+  if (!columns_.empty()) return move_columns({from, to, length});
   const std::size_t n = bytes_ * as_size(length);
   copied_ += n;
   if (counts_only_) return;
@@ -60,6 +68,7 @@ void store::copy(count_t from, count_t to, count_t length) {
 }
 
 void store::move(const unit_move& m) {
+  if (!columns_.empty()) return move_columns(m);
   const auto [from, to, length] = m;
   const bool same_side = (from < border_) == (to < border_);
   const count_t distance = to - from;
@@ -97,6 +106,11 @@ bool store::move_some(unit_move& left, std::size_t bytes) {
 }
 
 void store::pack_run(const unit_run& r, std::byte* to) {
+  for (const unit_column& c : columns_) {
+    copy_bytes(to, at(r.at, c), c.bytes * as_size(r.length));
+    to += c.bytes * as_size(r.length);
+  }
+  if (!columns_.empty()) return;
   if (plain_ || r.at >= border_) {
     copy_bytes(to, at(r.at), bytes_ * as_size(r.length));
   } else {
@@ -107,7 +121,7 @@ void store::pack_run(const unit_run& r, std::byte* to) {
 void store::read(std::span<const unit_run> from, std::byte* to) {
   constexpr std::size_t ahead = 12;  // small units are scattered: prefetched, many at a time
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (i + ahead < from.size()) __builtin_prefetch(at(from[i + ahead].at));
+    if (i + ahead < from.size() && columns_.empty()) __builtin_prefetch(at(from[i + ahead].at));
     pack_run(from[i], to);
     to += bytes_ * as_size(from[i].length);
   }
@@ -128,6 +142,11 @@ void store::gather(std::span<const unit_run> from, std::byte* to) {
 }
 
 void store::write(const std::byte* from, const unit_run& to) {
+  for (const unit_column& c : columns_) {
+    copy_bytes(at(to.at, c), from, c.bytes * as_size(to.length));
+    from += c.bytes * as_size(to.length);
+  }
+  if (!columns_.empty()) return;
   if (plain_ || to.at >= border_) {
     copy_bytes(at(to.at), from, bytes_ * as_size(to.length));
   } else {

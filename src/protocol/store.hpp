@@ -7,6 +7,8 @@
 #include <span>
 
 #include "base/raw_buffer.hpp"
+#include "base/sizes.hpp"
+#include "base/unit_column.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::detail {
@@ -36,8 +38,11 @@ struct unit_move {
 class store {
  public:
   /// `staging` units are taken from `memory`. With `counts_only` there are no data, and nothing is copied.
+  /// `columns`, which outlive the store, take the place of `data` where there are any: arrays that have parts of each
+  /// unit, which is one element of the bytes of all of them. A packed run has the first column of all its units, then
+  /// the second one; staging has an array for each column.
   store(void* data, count_t border, count_t length, const element& e, count_t staging,
-        std::pmr::memory_resource* memory, bool counts_only = false);
+        std::pmr::memory_resource* memory, bool counts_only = false, std::span<const unit_column> columns = {});
 
   [[nodiscard]] count_t border() const noexcept { return border_; }
   /// One past the last unit of staging.
@@ -54,6 +59,12 @@ class store {
     return unit < border_ ? data_ + unit * stride_ : extra_.data() + (unit - border_) * static_cast<count_t>(bytes_);
   }
   void set_data(void* data) noexcept { data_ = static_cast<std::byte*>(data); }
+
+  [[nodiscard]] std::span<const unit_column> columns() const noexcept { return columns_; }
+  [[nodiscard]] std::byte* at(count_t unit, const unit_column& c) noexcept {
+    if (unit < border_) return c.data + unit * static_cast<count_t>(c.bytes);
+    return extra_.data() + as_size(end_ - border_) * c.before + as_size(unit - border_) * c.bytes;
+  }
 
   /// Copies units; the two runs must not overlap.
   void copy(count_t from, count_t to, count_t length = 1);
@@ -75,6 +86,7 @@ class store {
 
  private:
   void pack_run(const unit_run& r, std::byte* to);
+  void move_columns(const unit_move& m);
 
   std::byte* data_;
   count_t border_;
@@ -86,6 +98,7 @@ class store {
   std::size_t bytes_;
   count_t stride_;
   raw_buffer extra_;
+  std::span<const unit_column> columns_;
   std::uint64_t copied_ = 0;
 };
 

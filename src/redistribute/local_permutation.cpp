@@ -97,39 +97,44 @@ partition_buffers::partition_buffers(std::size_t elements, std::size_t bytes, st
 
 // Into a block for each rank. A full one is appended to the blocks before: as many elements have been read.
 void partition_buffers::gather(std::byte* data, std::span<const int> destinations) noexcept {
-  const auto each = [&](auto copy) {
+  const auto each = [&](auto copy, std::size_t bytes) {
+    const std::size_t whole = block_ * bytes;
+    part* const parts = ranks_.data();
     std::uint32_t written = 0;
-    const auto length = static_cast<std::int64_t>(block_);
     const std::byte* from = data;
     for (const int to : destinations) {
-      const auto rank = static_cast<std::size_t>(to);
-      part& p = ranks_[rank];
-      const std::int64_t behind = p.seen++ - p.head;
-      const std::int64_t at = behind < 0 ? p.seen - 1 : behind % length;
-      copy((behind < 0 ? head(rank) : current(rank)) + static_cast<std::size_t>(at) * bytes_, from);
-      from += bytes_;
-      if (behind < 0 || at + 1 < length) continue;
-      std::memcpy(data + written * block_ * bytes_, current(rank), block_ * bytes_);
-      source_[static_cast<std::size_t>(p.first + behind / length)] = written++;
+      part& p = parts[to];
+      std::byte* const next = p.next;
+      p.next = next + bytes;
+      copy(next, from);
+      from += bytes;
+      if (next + bytes != p.end) continue;
+      std::byte* const full = current(static_cast<std::size_t>(to));
+      if (p.end == full + whole) {
+        std::memcpy(data + written * whole, full, whole);
+        source_[static_cast<std::size_t>(p.first + p.full++)] = written++;
+      }
+      p.next = full;
+      p.end = full + whole;
     }
   };
   switch (bytes_) {
     case 4:
-      return each([](std::byte* to, const std::byte* from) { copy_one<4>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<4>(to, from, 0); }, 4);
     case 8:
-      return each([](std::byte* to, const std::byte* from) { copy_one<8>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<8>(to, from, 0); }, 8);
     case 16:
-      return each([](std::byte* to, const std::byte* from) { copy_one<16>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<16>(to, from, 0); }, 16);
     case 24:
-      return each([](std::byte* to, const std::byte* from) { copy_one<24>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<24>(to, from, 0); }, 24);
     case 32:
-      return each([](std::byte* to, const std::byte* from) { copy_one<32>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<32>(to, from, 0); }, 32);
     case 56:
-      return each([](std::byte* to, const std::byte* from) { copy_one<56>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<56>(to, from, 0); }, 56);
     case 64:
-      return each([](std::byte* to, const std::byte* from) { copy_one<64>(to, from, 0); });
+      return each([](std::byte* to, const std::byte* from) { copy_one<64>(to, from, 0); }, 64);
     default:
-      return each([b = bytes_](std::byte* to, const std::byte* from) { copy_one<0>(to, from, b); });
+      return each([b = bytes_](std::byte* to, const std::byte* from) { copy_one<0>(to, from, b); }, bytes_);
   }
 }
 
@@ -165,7 +170,13 @@ std::size_t partition_buffers::partition(std::byte* data, std::span<const int> d
   const auto length = static_cast<std::int64_t>(block_);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const std::int64_t head = std::min(counts[r], (length - starts[r] % length) % length);
-    ranks_[r] = {head, (counts[r] - head) / length, (starts[r] + head) / length, 0};
+    std::byte* const begin = head > 0 ? this->head(r) : current(r);
+    ranks_[r] = {head,
+                 (counts[r] - head) / length,
+                 (starts[r] + head) / length,
+                 0,
+                 begin,
+                 begin + static_cast<std::size_t>(head > 0 ? head : length) * bytes_};
   }
   gather(data, destinations);
   std::size_t copied = 2 * destinations.size() * bytes_ + move_blocks(data);

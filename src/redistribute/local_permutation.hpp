@@ -44,10 +44,12 @@ class partition_buffers {
   [[nodiscard]] std::byte* spare() noexcept { return head(ranks_.size()); }
 
   struct part {
-    std::int64_t head = 0;    // elements before its first block
-    std::int64_t blocks = 0;  // whole ones
-    std::int64_t first = 0;   // the place of the first of them, in blocks
-    std::int64_t seen = 0;    // elements, so far
+    std::int64_t head = 0;      // elements before its first block
+    std::int64_t blocks = 0;    // whole ones
+    std::int64_t first = 0;     // the place of the first of them, in blocks
+    std::int64_t full = 0;      // of them, so far
+    std::byte* next = nullptr;  // where its next element is gathered
+    std::byte* end = nullptr;   // of the elements before its first block, or of a block
   };
   std::size_t bytes_;
   std::size_t block_;

@@ -71,8 +71,9 @@ struct migration::state {
   void let_caller_work() { callers_work.emplace(running.comm()->calls()); }
   void sort(std::span<void* const> data);
   void run(std::span<void* const> data);
-  void exchange_items(void* data, const migrated_column& c);
-  void keep_map(const migrated_column& c, bool begun) noexcept;
+  void exchange_all(std::span<void* const> data);
+  void exchange_items(void* data, const migrated_column& c, std::span<const unit_column> several);
+  void keep_map(const migrated_column& c, bool begun, bool whole) noexcept;
 
   [[nodiscard]] std::size_t ranks() const noexcept { return as_size(running.comm()->size()); }
   // Four numbers per rank; the sort and the exchange use the rest, one after the other.
@@ -101,6 +102,12 @@ struct migration::state {
   [[nodiscard]] std::size_t widest() const noexcept {
     std::size_t most = 0;
     for (const migrated_column& c : columns) most = std::max(most, c.stride);
+    return most;
+  }
+
+  [[nodiscard]] std::size_t widest_data() const noexcept {
+    std::size_t most = 0;
+    for (const migrated_column& c : columns) most = std::max(most, c.bytes);
     return most;
   }
 
@@ -236,13 +243,12 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
 
 // A hash of all that the exchange in place requires to be identical.
 void migration::state::describe() {
-  std::uint64_t widest = 0;
+  const std::uint64_t widest = widest_data();
   std::uint64_t span = 0;
   fingerprint sizes;
   sizes.add(known_elements::fingerprint());
   for (const migrated_column& c : columns) {
     sizes.add(c.bytes);
-    widest = std::max<std::uint64_t>(widest, c.bytes);
     if (!c.item.contiguous()) span = std::max(span, static_cast<std::uint64_t>(c.item.extent));
   }
   const auto peers = [](const auto& counts) { return counts.size() - as_size(std::ranges::count(counts, count_t{0})); };
@@ -310,8 +316,7 @@ void migration::state::run(std::span<void* const> data) {
     std::exclusive_scan(in->begin(), in->end(), in_at->begin(), count_t{0});
     destinations.reset();
     buffer.reset();
-    for (std::size_t a = 0; a < data.size(); ++a)
-      if (columns[a].bytes > 0) exchange_items(data[a], columns[a]);
+    exchange_all(data);
   });
   if (options.stats == nullptr) return;
   ++options.stats->starts;
@@ -319,10 +324,26 @@ void migration::state::run(std::span<void* const> data) {
   options.stats->peak_memory = std::max({options.stats->peak_memory, budget.peak(), storage_peak});
 }
 
-// The whole items: of the exchange, or of the data before it.
-void migration::state::keep_map(const migrated_column& c, bool begun) noexcept {
+void migration::state::exchange_all(std::span<void* const> data) {
+  std::array<unit_column, most_columns> joined;
+  for (std::size_t a = 0; a < data.size();) {
+    const joined_columns n = join(std::span(columns).subspan(a), data.subspan(a), shape, allowed, joined);
+    if (n.arrays == 1) {
+      if (columns[a].bytes > 0) exchange_items(data[a], columns[a], {});
+      ++a;
+      continue;
+    }
+    const std::span<const unit_column> several = std::span(joined).first(n.joined);
+    const std::size_t bytes = several.back().before + several.back().bytes;
+    exchange_items(several.front().data, {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes}, several);
+    a += n.arrays;
+  }
+}
+
+// The whole items: of the exchange, or of the data before it. `whole`: its units are items.
+void migration::state::keep_map(const migrated_column& c, bool begun, bool whole) noexcept {
   try {
-    const auto unit = shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);
+    const auto unit = whole ? c.bytes : shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);
     failure::block_map map{.known = true, .unit_bytes = static_cast<count_t>(c.bytes)};
     if (begun) map = map_of_items(failure::blocks(), c.bytes / unit, c.bytes);
     for (int r = 0; r < running.comm()->size() && !begun; ++r) {
@@ -337,7 +358,7 @@ void migration::state::keep_map(const migrated_column& c, bool begun) noexcept {
   }
 }
 
-void migration::state::exchange_items(void* data, const migrated_column& c) {
+void migration::state::exchange_items(void* data, const migrated_column& c, std::span<const unit_column> several) {
   const auto scale = [&](count_t by, count_t down) {
     if (c.length == 1) return;
     for (auto* list : {&out, &out_at, &in, &in_at})
@@ -352,13 +373,18 @@ void migration::state::exchange_items(void* data, const migrated_column& c) {
   }
   taquin::options o;
   o.in_flight = options.in_flight;
-  const context where{running.comm(), running.comm()->next_tag(), &shape, &o, nullptr, false, allowed};
+  detail::shape of_this = shape;
+  if (!several.empty()) {
+    of_this.max_rank_bytes = shape.max_rank_bytes / widest_data() * c.bytes;
+    of_this.max_received_bytes = shape.max_received_bytes / widest_data() * c.bytes;
+  }
+  const context where{running.comm(), running.comm()->next_tag(), &of_this, &o, nullptr, false, allowed};
   operation_ptr moves;
   try {
-    moves = make_operation<in_place_operation>(budget, x, where, allowed, budget);
+    moves = make_operation<in_place_operation>(budget, x, where, allowed, budget, several);
     moves->run();
   } catch (...) {
-    keep_map(c, moves != nullptr);
+    keep_map(c, moves != nullptr, !several.empty());
     throw;
   }
   if (options.stats != nullptr) moves->account(*options.stats);

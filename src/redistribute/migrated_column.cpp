@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "algorithms/in_place/in_place_operation.hpp"
 #include "base/checked.hpp"
 #include "base/sizes.hpp"
 
@@ -28,6 +29,25 @@ migrated_column migrated_column_of(const migrated_array& a) {
   const auto bytes = as_size(a.length * e.size);
   if (e.contiguous()) return {element::bytes(static_cast<count_t>(bytes)), 1, bytes, bytes};
   return {e, a.length, bytes, as_size(a.length * e.extent)};
+}
+
+// Memory for many items in each chunk makes up for the parts in which chunks are copied.
+joined_columns join(std::span<const migrated_column> columns, std::span<void* const> data, const shape& s,
+                    std::size_t allowed, std::span<unit_column> joined) {
+  constexpr std::size_t least_items = 64;
+  constexpr std::size_t least_part = 1024;
+  joined_columns n;
+  std::size_t bytes = 0;
+  for (std::size_t a = 0; a < data.size() && n.joined < joined.size() && s.unit_span == 0; ++a) {
+    if (columns[a].bytes == 0) continue;
+    const std::size_t all = bytes + columns[a].bytes;
+    const std::size_t least = in_place_operation::least(s, static_cast<int>(n.joined) + 1);
+    if (allowed < least + std::max(least_items * all, least_part * (n.joined + 1))) break;
+    joined[n.joined++] = {static_cast<std::byte*>(data[a]), columns[a].bytes, bytes};
+    bytes = all;
+    n.arrays = a + 1;
+  }
+  return n.joined > 1 ? n : joined_columns{};
 }
 
 }  // namespace taquin::detail

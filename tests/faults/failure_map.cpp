@@ -365,6 +365,58 @@ TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
   EXPECT_TRUE(ranks == 1 || found.maps > 0) << found.maps;
 }
 
+// The same in three arrays, which move together: a part of the map has the places of items in all of them, and staged
+// items are whole.
+TEST(failure_map, of_a_migration_of_several_arrays_holds_for_all_of_them) {
+  const unsigned trials = failures_to_try(100);
+  const int ranks = test::size_of(MPI_COMM_WORLD);
+  std::size_t staged_items = 0;
+  const auto found = with_faults(
+      trials,
+      [&](unsigned seed, MPI_Comm comm, auto attempt) {
+        const int rank = test::rank_in(comm);
+        std::mt19937 random(seed + 1000U * static_cast<unsigned>(rank));
+        struct particle {
+          int from, to;
+          origin check;
+        };
+        struct arrays {
+          std::vector<int> from, to;
+          std::vector<origin> check;
+        };
+        arrays& all = kept(arrays{});
+        std::vector<int> first(1, rank);
+        migrate(
+            first, [](int to) { return to; }, comm);  // in which ranks get to know each other
+        for (auto k = 5000 + random() % 3000; k > 0; --k) {
+          all.from.push_back(rank);
+          all.to.push_back(static_cast<int>(random() % static_cast<unsigned>(ranks)));
+          all.check.push_back(origin_of(rank, all.to.back(), 7));
+        }
+        attempt([&] { migrate(std::vector<int>(all.to), comm, all.from, all.to, all.check); },
+                [&](const failure::block_map& map) {
+                  std::size_t wrong = map.unit_bytes != sizeof(particle);
+                  for (const auto* list : {&map.incoming, &map.outgoing})
+                    for (const failure::part& part : *list)
+                      for (count_t k = 0; part.what != failure::state::missing && k < part.length; ++k) {
+                        const auto at = static_cast<std::size_t>(part.at + k);
+                        const bool staged = part.what == failure::state::staged;
+                        staged_items += staged ? 1 : 0;
+                        const particle p = staged ? reinterpret_cast<const particle*>(map.staged.data())[at]
+                                                  : particle{all.from[at], all.to[at], all.check[at]};
+                        const bool in = list == &map.incoming;
+                        wrong += p.check != origin_of(p.from, p.to, 7) || p.to != (in ? rank : part.peer) ||
+                                 (in && p.from != part.peer);
+                      }
+                  return wrong;
+                });
+      },
+      150);
+  EXPECT_TRUE(ranks == 1 || found.maps > 0) << found.maps;
+  MPI_Allreduce(MPI_IN_PLACE, &staged_items, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_TRUE(ranks == 1 || detail::environment::get().shared_memory || staged_items > 0);
+}
+
 // With separate buffers nothing of the send side is ever changed, whatever fails.
 class every_algorithm : public testing::TestWithParam<const detail::algorithm*> {};
 

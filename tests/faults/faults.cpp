@@ -278,8 +278,7 @@ void fail_each_of_redistributions(fault kind, bool first_call, std::string_view 
   });
 }
 
-// Which element goes where is the element's index. Of several arrays, which move one after the other, the last one is
-// looked at.
+// Which element goes where is the element's index. Of several arrays, which move together, the last one is looked at.
 void fail_each_of_migrations(fault kind, bool first_call, std::size_t arrays = 1) {
   std::vector<int> beside(at(size_of(MPI_COMM_WORLD)));
   fail_each_of(kind, first_call, [&](std::span<int> data, MPI_Comm comm) {

@@ -84,6 +84,7 @@ class forms {
       sparse(ints);
     }
     redistribute_blocks();
+    migrate_arrays();
   }
 
  private:
@@ -100,6 +101,30 @@ class forms {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != word(static_cast<int>(i / n), rank_, static_cast<int>(i % n))) ++wrong;
     EXPECT_EQ(wrong, 0U) << form << ", rank " << rank_;
+  }
+
+  // As many items to each rank from each, so that they stand in each other's places.
+  void migrate_arrays() const {
+    for (const int each : {1, 20000}) {
+      std::vector<int> number;
+      std::vector<std::int64_t> twice;
+      std::vector<char> from;
+      std::vector<int> to;
+      for (int r = 0; r < p_; ++r)
+        for (int k = 0; k < each; ++k) {
+          number.push_back(word(rank_, r, k));
+          twice.push_back(2 * std::int64_t{number.back()});
+          from.push_back(static_cast<char>(rank_));
+          to.push_back(r);
+        }
+      migrate(to, comm_, number, twice, from);
+      expect_right(number, "a migration of several arrays");
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < number.size(); ++i)
+        wrong +=
+            twice[i] != 2 * std::int64_t{number[i]} || from[i] != static_cast<char>(i / static_cast<std::size_t>(each));
+      EXPECT_EQ(wrong, 0U) << "rank " << rank_;
+    }
   }
 
   // Received with gaps or without.

@@ -80,6 +80,37 @@ TEST(a_store, gathers_runs_and_writes_them) {
   EXPECT_EQ(s.units.bytes_copied(), 24U);  // reading and writing do not count
 }
 
+/// Six units with an int and a char each, in two arrays, and two of staging.
+struct two_columns {
+  std::vector<int> ints{0, 1, 2, 3, 4, 5};
+  std::vector<char> chars{'a', 'b', 'c', 'd', 'e', 'f'};
+  std::array<detail::unit_column, 2> columns{
+      {{reinterpret_cast<std::byte*>(ints.data()), 4, 0}, {reinterpret_cast<std::byte*>(chars.data()), 1, 4}}};
+  store units{nullptr, 6, 1, element::bytes(5), 2, std::pmr::new_delete_resource(), false, columns};
+};
+
+TEST(a_store, moves_parts_of_units_in_several_arrays) {
+  two_columns s;
+  s.units.copy(1, 6, 2);
+  s.units.move({2, 3, 3});
+  s.units.move({7, 0, 1});
+  EXPECT_EQ(s.ints, (std::vector{2, 1, 2, 2, 3, 4}));
+  EXPECT_EQ(s.chars, (std::vector{'c', 'b', 'c', 'c', 'd', 'e'}));
+  EXPECT_EQ(s.units.bytes_copied(), 6U * 5);
+}
+
+TEST(a_store, packs_several_arrays_one_after_the_other) {
+  two_columns s;
+  const std::array<unit_run, 2> runs{unit_run{4, 2}, unit_run{0, 1}};
+  std::array<std::byte, 15> packed{};
+  s.units.gather(runs, packed.data());
+  s.units.write(packed.data(), {1, 2});
+  s.units.write(packed.data() + 10, {6, 1});
+  s.units.copy(6, 5);
+  EXPECT_EQ(s.ints, (std::vector{0, 4, 5, 3, 4, 0}));
+  EXPECT_EQ(s.chars, (std::vector{'a', 'e', 'f', 'd', 'e', 'a'}));
+}
+
 TEST(a_store, goes_on_with_another_array) {
   six_units s;
   std::vector<int> other(12, 7);

@@ -16,6 +16,7 @@ struct in_place_limits {
   int requests = 1;                 ///< requests to all peers that are not answered yet
   int sends = 1;                    ///< answers that are not complete yet
   int staged = 1;                   ///< runs of data in auxiliary memory
+  int columns = 1;                  ///< arrays that have parts of each unit
   count_t aux = 1;                  ///< units of auxiliary memory
   count_t chunk = 1;                ///< most units of a request in place
   count_t aux_chunk = 1;            ///< most units of a request through auxiliary memory

@@ -57,8 +57,10 @@ void add_staged(const in_place_protocol& p, const gap& g, int peer, block_map& m
   const auto at = static_cast<count_t>(map.staged.size() / unit);
   map.incoming.push_back({state::staged, peer, g.offset, g.length, at});
   map.staged.resize(map.staged.size() + static_cast<std::size_t>(g.length) * unit);
-  const unit_run from{p.machine.staged_at(g), g.length};
-  p.units.gather(std::span(&from, 1), map.staged.data() + static_cast<std::size_t>(at) * unit);
+  for (count_t k = 0; k < g.length; ++k) {  // each whole, also where it has parts in several arrays
+    const unit_run from{p.machine.staged_at(g) + k, 1};
+    p.units.gather(std::span(&from, 1), map.staged.data() + static_cast<std::size_t>(at + k) * unit);
+  }
 }
 
 // The part of a block that no gap covers has arrived.

@@ -16,6 +16,15 @@ namespace {
 constexpr double longest_idle_threshold = 100e-6;
 constexpr double copied_byte = 0.2e-9;
 
+// Parts of units of several columns have the bytes of all of them.
+element unit_of(const exchange& x, const shape& s, std::span<const unit_column> columns) noexcept {
+  return columns.empty() ? unit_of(x, s) : x.recv.element;
+}
+
+int count_of(std::span<const unit_column> columns) noexcept {
+  return static_cast<int>(std::max<std::size_t>(columns.size(), 1));
+}
+
 constexpr in_place_limits most{.runs = 16, .per_peer = 4, .requests = 32, .sends = 32, .staged = 64};
 
 }  // namespace
@@ -27,20 +36,21 @@ std::size_t in_place_operation::bookkeeping(const shape& s, const in_place_limit
          mpi_port::footprint(in_place_protocol::limits(l, 0), 0) + frame_memory::most;
 }
 
-std::size_t in_place_operation::least(const shape& s) noexcept {
-  return bookkeeping(s, in_place_limits{}) + std::max<std::size_t>(s.unit_span, 1);
+std::size_t in_place_operation::least(const shape& s, int columns) noexcept {
+  return bookkeeping(s, {.columns = columns}) + std::max<std::size_t>(s.unit_span, 1);
 }
 
 // Bookkeeping that grows with the limits takes a quarter of the memory at most: the limits are halved until it does.
-in_place_limits in_place_operation::limits(const exchange& x, const context& c, std::size_t allowed) noexcept {
+in_place_limits in_place_operation::limits(const exchange& x, const context& c, std::size_t allowed,
+                                           const element& unit, int columns) noexcept {
   const shape& s = *c.shape;
-  const element unit = unit_of(x, s);
   in_place_limits l = most;
+  l.columns = columns;
   l.requests = std::min(l.requests, in_flight_of(*c.opts));
   l.sends = std::min(l.sends, in_flight_of(*c.opts));
   // Bounds the requests at a rank by the messages that may be in flight, or one of each rank that it sends to.
   l.per_peer = std::clamp(l.requests / std::max(s.max_peers, 1), 1, l.per_peer);
-  const in_place_limits least{};
+  const in_place_limits least{.columns = columns};
   const auto halve = [](int& v, int floor) { v = std::max(v / 2, floor); };
   while (bookkeeping(s, l) > sizeof(in_place_operation) + allowed / 4 &&
          (l.runs > least.runs || l.requests > least.requests)) {
@@ -101,7 +111,7 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
   channel* const node = node_channel(x, c, room, memory);
   if (node == nullptr || node->empty() || !node->single_copies() || node->room_bytes() < room) return nullptr;
   share_.emplace(memory, c.reused ? channel::share(ranks, room) : room);
-  return &offers_.emplace(*node, units_.unit_bytes(), own_node(c));
+  return &offers_.emplace(*node, units_.unit_bytes(), own_node(c), units_.columns());
 }
 
 // All ranks fetch: chunks have the size for that.
@@ -112,14 +122,15 @@ void in_place_operation::let_fetch(const shape& s, std::size_t allowed) noexcept
   machine_.set_chunks(limits_);
 }
 
-in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory)
+in_place_operation::in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory,
+                                       std::span<const unit_column> columns)
     : mpi_operation(&memory),
       nodes_(!internode::joins_nodes(*c.comm) ? nullptr : nodes_of(*c.comm, {})),
-      limits_(limits(x, c, allowed - node_bytes(c, allowed))),
-      out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape), &memory)),
-      in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape), &memory)),
+      limits_(limits(x, c, allowed - node_bytes(c, allowed), unit_of(x, *c.shape, columns), count_of(columns))),
+      out_(collect(x.send, c.shape->ranks, unit_of(x, *c.shape, columns), &memory)),
+      in_(collect_by_location(x.recv, c.shape->ranks, unit_of(x, *c.shape, columns), &memory)),
       machine_(c.comm->rank(), out_, in_, limits_, &memory),
-      units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape), limits_.aux, &memory),
+      units_(x.recv.base, machine_.border(), 1, unit_of(x, *c.shape, columns), limits_.aux, &memory, false, columns),
       net_(*c.comm, c.tag, units_,
            in_place_protocol::limits(
                limits_, std::min(static_cast<double>(c.shape->max_rank_bytes) * copied_byte, longest_idle_threshold)),

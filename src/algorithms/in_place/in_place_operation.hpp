@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/in_place/in_place_map.hpp"
 #include "algorithms/in_place/in_place_protocol.hpp"
 #include "base/memory_charge.hpp"
+#include "base/unit_column.hpp"
 #include "call/failure_map.hpp"
 #include "node/channel.hpp"
 #include "node/detect.hpp"
@@ -20,7 +22,10 @@ namespace taquin::detail {
 
 class in_place_operation final : public mpi_operation {
  public:
-  in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory);
+  /// With several `columns`, which outlive the operation, elements of the exchange are bytes(…) of all of them
+  /// together, and its displacements are elements of each.
+  in_place_operation(const exchange& x, const context& c, std::size_t allowed, memory_budget& memory,
+                     std::span<const unit_column> columns = {});
 
   in_place_operation(const in_place_operation&) = delete;
   in_place_operation& operator=(const in_place_operation&) = delete;
@@ -31,10 +36,11 @@ class in_place_operation final : public mpi_operation {
   void account(statistics& s) const override;
 
   /// The least memory of an operation, from values that are identical on all ranks.
-  static std::size_t least(const shape& s) noexcept;
+  static std::size_t least(const shape& s, int columns = 1) noexcept;
 
  private:
-  static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed) noexcept;
+  static in_place_limits limits(const exchange& x, const context& c, std::size_t allowed, const element& unit,
+                                int columns) noexcept;
   void let_fetch(const shape& s, std::size_t allowed) noexcept;
   static std::size_t bookkeeping(const shape& s, const in_place_limits& l) noexcept;
   [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;

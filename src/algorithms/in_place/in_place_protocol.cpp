@@ -26,7 +26,8 @@ using request_words = std::array<word, sizeof(request) / sizeof(word)>;
 
 port_limits in_place_protocol::limits(const in_place_limits& l, double idle_threshold) noexcept {
   const auto requests = static_cast<std::uint32_t>(l.requests);
-  return {.words = std::tuple_size_v<request_words>,
+  return {.scattered = static_cast<std::uint32_t>(l.columns),
+          .words = std::tuple_size_v<request_words>,
           .messages = requests,
           .transfers = requests + static_cast<std::uint32_t>(l.sends),
           .reserved = requests,

@@ -3,6 +3,10 @@
 #include <rapidcheck.h>
 
 #include <memory>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "algorithms/in_place/generators.hpp"
@@ -53,6 +57,65 @@ TEST(grants, place_every_unit_and_touch_nothing_else) {
 
 TEST(grants, deliver_every_unit_with_up_to_64_ranks) {
   for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([] { check(10, 64, 40); })) << batch;
+}
+
+// Each rank's buffer of units as one array for each part of a unit.
+class in_columns {
+ public:
+  in_columns(std::span<const std::byte> buffer, std::span<const std::size_t> widths) : arrays_(widths.size()) {
+    const std::size_t unit = std::reduce(widths.begin(), widths.end());
+    std::size_t before = 0;
+    for (std::size_t c = 0; c < widths.size(); before += widths[c++]) {
+      for (std::size_t at = 0; at < buffer.size(); at += unit)
+        for (std::size_t b = 0; b < widths[c]; ++b) arrays_[c].push_back(buffer[at + before + b]);
+      columns_.push_back({arrays_[c].data(), widths[c], before});
+    }
+  }
+  [[nodiscard]] std::span<const unit_column> columns() const { return columns_; }
+  [[nodiscard]] std::vector<std::byte> together() const {
+    std::vector<std::byte> all;
+    for (std::size_t at = 0; at * columns_[0].bytes < arrays_[0].size(); ++at)
+      for (const unit_column& c : columns_) all.insert(all.end(), c.data + at * c.bytes, c.data + (at + 1) * c.bytes);
+    return all;
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> arrays_;
+  std::vector<unit_column> columns_;
+};
+
+void expect_columns_right(const in_place_problem& problem, const in_place_limits& limits,
+                          std::span<const std::size_t> widths, simulated_order order, unsigned seed,
+                          simulated_port_kind how) {
+  const element unit = element::bytes(static_cast<count_t>(std::reduce(widths.begin(), widths.end())));
+  in_place_buffers buffers(problem, unit);
+  std::vector<in_columns> work;
+  for (const auto& b : buffers.before) work.emplace_back(b, widths);
+  std::vector<in_place_rank> ranks;
+  for (std::size_t r = 0; r < work.size(); ++r) {
+    ranks.push_back({.out = problem.out[r], .in = problem.in[r], .limits = limits});
+    ranks.back().columns = work[r].columns();
+  }
+  run_in_place(ranks, unit, order, seed, how);
+  for (std::size_t r = 0; r < work.size(); ++r) {
+    const auto all = work[r].together();
+    if (limits.scratch) forget_sent(problem, r, unit, all, buffers.expected[r]);
+    if (all != buffers.expected[r]) throw std::runtime_error("rank " + std::to_string(r) + " is wrong");
+  }
+}
+
+TEST(grants, place_every_unit_that_has_parts_in_several_arrays) {
+  const auto check_columns = [](int least_ranks, int most_ranks, int most_count) {
+    check_problem(least_ranks, most_ranks, most_count, [](const in_place_problem& problem) {
+      const auto widths = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::size_t>>(inRange<std::size_t>(1, 9)));
+      in_place_limits limits = any_limits();
+      limits.columns = static_cast<int>(widths.size());
+      expect_columns_right(problem, limits, widths, any_order(), *rc::gen::arbitrary<unsigned>(),
+                           *rc::gen::element(simulated_port_kind::messages, simulated_port_kind::fetching,
+                                             simulated_port_kind::fetching_on_nodes));
+    });
+  };
+  for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([&] { check_columns(1, 9, 30); })) << batch;
 }
 
 TEST(grants, end_with_one_unit_of_memory_whatever_the_traffic) {
