@@ -170,6 +170,7 @@ class layout {
   storage_order storage_ = storage_order::c;
   storage_order grid_ = storage_order::c;
   std::vector<int> ranks_{};
+  std::vector<int> by_rank_{};  // positions, in order of their ranks
   std::vector<int> axes_{};
   std::vector<count_t> allocated_{};
   std::vector<count_t> before_{};

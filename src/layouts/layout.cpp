@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/checked.hpp"
 #include "base/sizes.hpp"
@@ -85,7 +86,11 @@ int layout_access::axis(const layout& l, std::size_t k) noexcept {
 
 void layout_access::coordinates(const layout& l, int rank, std::span<int> to) noexcept {
   count_t position = rank;
-  if (!l.ranks_.empty()) position = std::ranges::find(l.ranks_, rank) - l.ranks_.begin();
+  if (!l.ranks_.empty()) {
+    const auto rank_of = [&](int k) { return l.ranks_[as_size(k)]; };
+    const auto at = std::ranges::lower_bound(l.by_rank_, rank, {}, rank_of);
+    position = at != l.by_rank_.end() && rank_of(*at) == rank ? *at : l.processes();
+  }
   if (to.empty()) return;
   if (position >= l.processes()) {
     std::ranges::fill(to, outside_grid);
@@ -136,7 +141,7 @@ void layout_access::add_to(fingerprint& all, const layout& l) noexcept {
 }
 
 std::size_t layout_access::bytes(const layout& l) noexcept {
-  std::size_t n = l.dimensions_.size() * sizeof(dimension) + (l.ranks_.size() + l.axes_.size()) * sizeof(int);
+  std::size_t n = l.dimensions_.size() * sizeof(dimension) + (2 * l.ranks_.size() + l.axes_.size()) * sizeof(int);
   n += (l.allocated_.size() + l.before_.size() + l.after_.size()) * sizeof(count_t);
   for (const dimension& d : l.dimensions_) n += d.bounds.size() * sizeof(count_t);
   return n;
@@ -243,6 +248,9 @@ layout layout::darray(std::span<const int> gsizes, std::span<const int> distribs
 
 layout& layout::on_ranks(std::span<const int> ranks) {
   ranks_.assign(ranks.begin(), ranks.end());
+  by_rank_.resize(ranks_.size());
+  std::iota(by_rank_.begin(), by_rank_.end(), 0);
+  std::ranges::stable_sort(by_rank_, {}, [this](int k) { return ranks_[as_size(k)]; });
   return *this;
 }
 layout& layout::allocated(std::span<const count_t> extents) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "layouts/access.hpp"
 #include "layouts/common.hpp"
 #include "layouts/shape.hpp"
 #include "taquin/layout.hpp"
@@ -120,6 +121,27 @@ TEST_F(layouts_on_many_ranks, stay_as_they_are_where_all_pairs_are_equal) {
   const layout same = to.relabelled(from, ranks);
   for (const int rank : {0, 1, 777, ranks - 1}) EXPECT_EQ(same.coordinates(rank), to.coordinates(rank));
   EXPECT_EQ(elements_moved(from, to), count_t{9} * ranks * (ranks - 1));
+}
+
+// As relabelling leaves them: position k is on any rank, and half of the ranks are in no grid.
+TEST_F(layouts_on_many_ranks, know_the_position_of_each_rank) {
+  const layout in_order(dims{dimension::even(1000, 250), dimension::even(1000, 200)});
+  std::vector<int> of_positions(50000);
+  std::vector<int> position(ranks, -1);
+  for (int k = 0; k < 50000; ++k) {
+    const int rank = static_cast<int>(count_t{k} * 7919 % ranks);
+    of_positions[static_cast<std::size_t>(k)] = rank;
+    position[static_cast<std::size_t>(rank)] = k;
+  }
+  layout l = in_order;
+  l.on_ranks(of_positions);
+  ASSERT_EQ(l.invalid_on(ranks), "");
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int k = position[static_cast<std::size_t>(rank)];
+    ASSERT_EQ(l.coordinates(rank), k < 0 ? std::vector({-1, -1}) : std::vector({k / 200, k % 200})) << rank;
+  }
+  EXPECT_EQ(l.coordinates(ranks), std::vector({-1, -1}));
+  EXPECT_EQ(layout_access::bytes(l), layout_access::bytes(in_order) + 2 * of_positions.size() * sizeof(int));
 }
 
 }  // namespace
