@@ -49,6 +49,12 @@ int TAQUIN_Layout_darray(int ndims, const int gsizes[], const int distribs[], co
  * type: complex; real, which take a real number; or integers, which take an integer of at most 2^53 and wrap around.
  * Another type is an error of the call, on all ranks. 1, 0 and 0 is the default. All ranks give the same. Local. */
 int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary, int conjugate);
+/* The calls below move only a part of the array, where `layout` is their source or their target: `extents` elements
+ * along each dimension, from `begin` on, in its own dimensions. NULL: all, and from the first one on. The parts of
+ * source and target have the same extents, those of the target in the order of `axes`; one that is not set begins at
+ * the first element. Elements outside the target's part keep their values. In one array no part can move. All ranks
+ * give the same. Local. */
+int TAQUIN_Layout_set_part(TAQUIN_Layout layout, const MPI_Count begin[], const MPI_Count extents[]);
 /* Gives the positions of the grid of `layout` to other ranks, of `nranks` of a communicator, so that fewer elements
  * change ranks when an array goes from `from` to it: the fewest possible where positions times ranks are at most 512^2;
  * beyond, at least half as many elements stay on their ranks as in the best assignment, or, where more than 2^22 pairs
@@ -79,7 +85,7 @@ int TAQUIN_Redistribute_layout(const void *from_array, TAQUIN_Layout from, void 
 int TAQUIN_Redistribute_layout_in_place(void *array, TAQUIN_Layout from, TAQUIN_Layout to, const int axes[],
                                         MPI_Datatype type, MPI_Comm comm);
 /* From one array to another, for a part: `extents` elements along each dimension (of the source), from `from_begin` on
- * in the source and from `to_begin` on in the target. */
+ * in the source and from `to_begin` on in the target, whatever TAQUIN_Layout_set_part has set. */
 int TAQUIN_Redistribute_layout_part(const void *from_array, TAQUIN_Layout from, const MPI_Count from_begin[],
                                     void *to_array, TAQUIN_Layout to, const MPI_Count to_begin[],
                                     const MPI_Count extents[], const int axes[], MPI_Datatype type, MPI_Comm comm);

@@ -36,6 +36,7 @@ struct TAQUIN_Layout_state {
   std::vector<count_t> allocated{}, before{}, after{};
   std::complex<double> scale{1.0, 0.0};
   bool conjugate = false;
+  std::vector<count_t> part_begin{}, part_extents{};
 
   [[nodiscard]] taquin::layout made() const {
     taquin::layout l(dimensions, storage, grid);
@@ -85,10 +86,26 @@ int with(TAQUIN_Layout layout, F f) noexcept {
   });
 }
 
-// Of a redistribution of whole arrays.
-taquin::layout_options permuted(const int axes[], std::size_t n) {
+constexpr const char* different_parts = "the parts of source and target have different extents";
+
+// The axes, and the part that source and target have been given. Axes that are no permutation are refused later.
+taquin::layout_options options_of_move(const TAQUIN_Layout_state& from, const TAQUIN_Layout_state& to,
+                                       const int axes[]) {
   taquin::layout_options o;
+  const std::size_t n = from.dimensions.size();
   if (axes != nullptr) o.axes.assign(axes, axes + n);
+  o.from_begin = from.part_begin;
+  o.to_begin = to.part_begin;
+  o.extents = from.part_extents;
+  if (to.part_extents.empty() || to.dimensions.size() != n) return o;
+  std::vector<count_t> there(n);
+  for (std::size_t d = 0; d < n; ++d) {
+    const std::size_t axis = axes == nullptr ? d : static_cast<std::size_t>(axes[d]);
+    if (axis >= n) return o;
+    there[d] = to.part_extents[axis];
+  }
+  need(o.extents.empty() || o.extents == there, different_parts);
+  o.extents = std::move(there);
   return o;
 }
 
@@ -123,11 +140,13 @@ struct call_arguments {
       try {
         from = source->made();
         to = target->made();
-        options = permuted(axes, from.dimensions().size());
+        options = options_of_move(*source, *target, axes);
         options.scale = target->scale;
         options.conjugate = target->conjugate;
       } catch (const std::bad_alloc&) {
         x.invalid_text = taquin::detail::lacks_memory_text;
+      } catch (const usage_error&) {
+        x.invalid_text = different_parts;
       }
     }
     const taquin::options of_comm = taquin::detail::options_of(comm);
@@ -225,6 +244,13 @@ int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary,
   });
 }
 
+int TAQUIN_Layout_set_part(TAQUIN_Layout layout, const MPI_Count begin[], const MPI_Count extents[]) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    l.part_begin = list_of(begin, l.dimensions.size());
+    l.part_extents = list_of(extents, l.dimensions.size());
+  });
+}
+
 int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const int ranks[], TAQUIN_Layout* layout) {
   return locally([&] {
     need(layout != nullptr, "null address for the layout");
@@ -284,7 +310,7 @@ int TAQUIN_Layout_relabel(TAQUIN_Layout layout, TAQUIN_Layout from, const int ax
   return with(layout, [&](TAQUIN_Layout_state& l) {
     need(from != nullptr, "null layout");
     const taquin::layout source = from->made();
-    const taquin::layout better = l.made().relabelled(source, nranks, permuted(axes, source.dimensions().size()));
+    const taquin::layout better = l.made().relabelled(source, nranks, options_of_move(*from, l, axes));
     const std::span<const int> ranks = taquin::detail::layout_access::ranks(better);
     l.ranks.assign(ranks.begin(), ranks.end());
   });
@@ -294,7 +320,7 @@ int TAQUIN_Layout_elements_moved(TAQUIN_Layout from, TAQUIN_Layout to, const int
   return with(from, [&](const TAQUIN_Layout_state& l) {
     need(to != nullptr, "null layout");
     need(elements != nullptr, "null address for the elements");
-    *elements = taquin::elements_moved(l.made(), to->made(), permuted(axes, l.dimensions.size()));
+    *elements = taquin::elements_moved(l.made(), to->made(), options_of_move(l, *to, axes));
   });
 }
 

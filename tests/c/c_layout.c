@@ -106,6 +106,40 @@ int main(int argc, char **argv) {
   CHECK(TAQUIN_Layout_elements_moved(rows, elsewhere, NULL, &moved) != MPI_SUCCESS);
   CHECK(TAQUIN_Layout_free(&elsewhere) == MPI_SUCCESS);
   free(reverse);
+  /* A part, as a plan: 9 rows from row 2 on and 5 columns from column 3 on become rows 4 to 8 of columns 1 to 9. */
+  const MPI_Count source_begin[2] = {2, 3}, source_part[2] = {9, 5}, target_begin[2] = {4, 1}, target_part[2] = {5, 9};
+  CHECK(TAQUIN_Layout_set_part(rows, source_begin, source_part) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_part(columns, target_begin, NULL) == MPI_SUCCESS);
+  for (int given = 0; given < 2; ++given) {
+    CHECK(TAQUIN_Layout_elements_moved(rows, columns, axes, &moved) == MPI_SUCCESS);
+    CHECK(ranks == 1 ? moved == 0 : moved > 0 && moved <= 45);
+    CHECK(TAQUIN_Redistribute_layout_init(a, rows, b, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD, &plan) == MPI_SUCCESS);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      for (MPI_Count i = 0; i < there; ++i) b[i] = -1;
+      CHECK(TAQUIN_Redistribute_layout_start(plan) == MPI_SUCCESS);
+      CHECK(TAQUIN_Redistribute_layout_wait(plan) == MPI_SUCCESS);
+      for (MPI_Count j = 0, local = 0; j < 23; ++j) {
+        if (j / 2 % ranks != rank) continue;
+        for (MPI_Count i = 0; i < 17; ++i) {
+          const int inside = i >= 4 && i < 9 && j >= 1 && j < 10;
+          CHECK(b[local * 17 + i] == (inside ? value(2 + j - 1, 3 + i - 4) : -1));
+        }
+        ++local;
+      }
+    }
+    CHECK(TAQUIN_Redistribute_layout_free(&plan) == MPI_SUCCESS);
+    /* The same, with the extents in the target. */
+    CHECK(TAQUIN_Layout_set_part(rows, source_begin, NULL) == MPI_SUCCESS);
+    CHECK(TAQUIN_Layout_set_part(columns, target_begin, target_part) == MPI_SUCCESS);
+  }
+  CHECK(TAQUIN_Redistribute_layout_in_place(c, rows, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_part(rows, source_begin, rank == 0 ? target_part : source_part) == MPI_SUCCESS);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, b, columns, axes, MPI_DOUBLE, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "different extents") != NULL);
+  CHECK((TAQUIN_Layout_elements_moved(rows, columns, axes, &moved) != MPI_SUCCESS) == (rank == 0));
+  CHECK(TAQUIN_Layout_set_part(rows, NULL, NULL) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_part(columns, NULL, NULL) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_part(TAQUIN_LAYOUT_NULL, NULL, NULL) != MPI_SUCCESS);
   /* A part that is not inside, and a null layout on one rank: the error of all. */
   const MPI_Count begin[2] = {20, 0}, part[2] = {4, 1};
   CHECK(TAQUIN_Redistribute_layout_part(a, rows, begin, b, columns, NULL, part, axes, MPI_DOUBLE, MPI_COMM_WORLD) !=

@@ -152,6 +152,8 @@ contains
     SHORT('a part has fewer elements')
     call taquin_layout_set_allocated(even, [2_MPI_COUNT_KIND], ierror)
     SHORT('a part has fewer elements')
+    call taquin_layout_set_part(even, [1_MPI_COUNT_KIND], extents, ierror)
+    SHORT('a part has fewer elements')
     call taquin_layout_local_extents(even, rank, extents, ierror)
     CHECK(ierror == MPI_SUCCESS .and. all(extents == [2, 1]))
     if (ranks > 1) then

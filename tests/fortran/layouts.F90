@@ -19,7 +19,7 @@ program layouts
   type(taquin_layout_plan) :: plan, plan_in_place
   logical :: complete
   complex(c_double_complex), allocatable :: u(:, :), v(:, :)
-  double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:), e(:, :)
+  double precision, allocatable, asynchronous :: a(:, :), b(:, :), c(:, :), d(:), e(:, :), f(:, :)
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -144,6 +144,15 @@ program layouts
       end if
     end do
   end do
+  ! The same part, that the layouts have.
+  f = e
+  e = -1
+  call taquin_layout_set_part(by_columns, [2_count_kind, 4_count_kind], [rows - 2, columns - 5], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_set_part(other, [3_count_kind, 1_count_kind], [columns - 5, rows - 2])
+  call taquin_redistribute_layout(a, by_columns, e, other, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS .and. all(e == f), __LINE__)
+  call taquin_layout_set_part(by_columns, [1_count_kind, 1_count_kind], [rows, columns])
   call taquin_layout_free(other)
   ! The same columns on the ranks in reverse: relabelled, none moves.
   call taquin_layout_create([rows, columns], [1, ranks], reversed)

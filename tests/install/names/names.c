@@ -47,6 +47,7 @@ int main(void) {
       (function)TAQUIN_Layout_set_allocated,
       (function)TAQUIN_Layout_set_halo,
       (function)TAQUIN_Layout_set_lengths,
+      (function)TAQUIN_Layout_set_part,
       (function)TAQUIN_Layout_set_ranks,
       (function)TAQUIN_Layout_set_scale,
       (function)TAQUIN_Migrate,
