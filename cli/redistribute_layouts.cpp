@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/redistribution_race.hpp"
 #include "harness/measure.hpp"
+#include "harness/predictor.hpp"
 #include "harness/session.hpp"
 #include "harness/sizes.hpp"
 #include "layouts/access.hpp"
@@ -110,6 +111,7 @@ class layout_problem_of_rank {
   [[nodiscard]] std::byte* target() { return target_.data(); }
   [[nodiscard]] const layout& from() const { return from_; }
   [[nodiscard]] const layout& to() const { return to_; }
+  [[nodiscard]] std::size_t element() const { return element_; }
   [[nodiscard]] count_t bytes() const { return static_cast<count_t>(source_.size()); }
   [[nodiscard]] const layout_options& options() const { return options_; }
 
@@ -193,6 +195,7 @@ int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatyp
   contenders[2].asked = one_array;
   layout_options o = problem.options();
   o.memory = s.memory_limit;
+  const seconds predicted = predict_layouts(problem.from(), problem.to(), o, problem.element());
   try {
     o.stats = &contenders[1].stats;
     auto object = std::make_shared<layout_redistribution>(problem.source(), problem.from(), problem.target(),
@@ -214,7 +217,8 @@ int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatyp
   }
   return race_redistributions(
       s, contenders, a.repetitions, a.json, [&](contender& one) { return repetition(problem, one); },
-      [&](nlohmann::json& record, const contender&) {
+      [&](nlohmann::json& record, const contender& one) {
+        if (!one.fault) record["predicted_s"] = one.asked == "layouts" ? nlohmann::json(predicted) : nlohmann::json();
         record["shape"] = a.flags.shape;
         record["from"] = a.flags.from;
         record["to"] = a.flags.to;

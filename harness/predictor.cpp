@@ -7,6 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "node/detect.hpp"
 #include "select/choose.hpp"
+#include "simulation/layout_time.hpp"
 
 namespace taquin::harness {
 
@@ -47,6 +48,13 @@ std::optional<seconds> predictor::of(std::string_view algorithm, const detail::s
   const detail::algorithm* a = detail::find_algorithm(algorithm);
   if (a == nullptr || !a->supports(s)) return std::nullopt;
   return detail::predict(*a, s, o, persistent_, {model, {}});
+}
+
+seconds predict_layouts(const layout& from, const layout& to, const layout_options& o, std::size_t element) {
+  constexpr count_t most_messages = 100000;
+  const auto nodes = detail::nodes_of(mpi::communicator::get_or_create(MPI_COMM_WORLD), {});
+  const auto t = detail::time_of(from, to, o, element, nodes->topology, known_model(), most_messages);
+  return t.run.value_or(t.formula);
 }
 
 replay_predictor::replay_predictor(const test_case& test, bool persistent, std::size_t limit) : limit_(limit) {

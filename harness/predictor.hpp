@@ -10,6 +10,7 @@
 #include "harness/cases.hpp"
 #include "harness/problem.hpp"
 #include "select/selection.hpp"
+#include "taquin/layout.hpp"
 #include "taquin/options.hpp"
 #include "workloads/workload.hpp"
 
@@ -38,6 +39,10 @@ class predictor {
   detail::shape separate_;  // the same with two buffers
   bool persistent_;
 };
+
+/// The same for a redistribution of elements of `element` bytes from one layout to another, from array to array.
+/// Collective over the world.
+seconds predict_layouts(const layout& from, const layout& to, const layout_options& o, std::size_t element);
 
 /// The model's prediction for a recording's calls, one after the other, each as often as it was recorded.
 class replay_predictor {

@@ -66,9 +66,12 @@ std::size_t columns_of(const std::string& text) {
 
 void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
   if (records.empty()) return;
-  using cells = std::array<std::string, 9>;
+  using cells = std::vector<std::string>;
+  const bool predicts = records.front()["collective"] == "redistribute" &&
+                        std::ranges::any_of(records, [](const auto& r) { return r.contains("predicted_s"); });
   std::vector<cells> rows{
       {"algorithm", "median", "95% interval", "ratio", "peak mem", "rounds", "messages", "sent", "wrong"}};
+  if (predicts) rows[0].emplace_back("predicted");
   std::string remarks;
   const bool alone = records.front()["ranks"] == 1;
   if (alone) remarks += "1 rank exchanges with itself alone: start it with mpirun -n 4 taquin ...\n";
@@ -76,7 +79,8 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
     const auto name = r["algorithm"].get<std::string>();
     const auto asked = r["asked"].get<std::string>();
     if (r.contains("reason")) {
-      rows.push_back({name, "-", "-", "-", "-", "-", "-", "-", "-"});
+      rows.push_back(cells(rows[0].size(), "-"));
+      rows.back()[0] = name;
       remarks += fmt::format("{}: {}\n", name, r["reason"].get<std::string>());
       continue;
     }
@@ -93,8 +97,11 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
                     show_size(r["peak_memory"]), fmt::format("{}", r["rounds"].get<std::uint64_t>()),
                     fmt::format("{}", r["messages"].get<std::uint64_t>()), show_size(r["bytes_sent"]),
                     fmt::format("{}", r["wrong_bytes"].get<count_t>())});
+    if (!predicts) continue;
+    const auto time = r.value("predicted_s", nlohmann::json());
+    rows.back().push_back(time.is_number() ? show_seconds(time) : "-");
   }
-  std::array<std::size_t, std::tuple_size_v<cells>> widths{};
+  std::vector<std::size_t> widths(rows[0].size());
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   const auto& first = records.front();

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <utility>
 
@@ -82,10 +83,28 @@ TEST(redistribute, arrays_go_from_one_layout_to_another_and_all_bytes_are_right)
     EXPECT_EQ(records[1]["algorithm"], "layouts");
     EXPECT_EQ(records[2]["asked"], "in_one_array");
     for (const auto& one : records) expect_figures(one, 4);
+    EXPECT_GT(records[1]["predicted_s"], 0);
+    EXPECT_TRUE(records[0]["predicted_s"].is_null() && records[2]["predicted_s"].is_null());
   }
   const auto refused = taquin(2, "redistribute --shape 8x8 --from 2x2 --to 1x2");
   EXPECT_NE(refused.status, 0);
   EXPECT_NE(refused.err.find("a grid of 4 processes on 2 ranks"), std::string::npos) << refused.err;
+}
+
+// The model's time, beside the measured one: in the table, and as `simulate` has it for one node.
+TEST(redistribute, shows_the_predicted_time_of_arrays) {
+  const std::string what = " --shape 512x512 --from 4x1 --to 1x4 -m 1M";
+  const auto shown = taquin(4, "redistribute --reps 1" + what);
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_TRUE(
+      std::regex_search(shown.out, std::regex("wrong +predicted\\nnative .* -\\nlayouts .* 0 +[0-9.]+ [^ ]+\\n")))
+      << shown.out;
+  const auto blocks = taquin(2, "redistribute -a slots --blocks 4 --block-bytes 8 --reps 1");
+  EXPECT_EQ(blocks.out.find("predicted"), std::string::npos) << "of blocks nothing is predicted";
+  const double small = taquin(4, "redistribute --reps 1 --json -" + what).json()[1]["predicted_s"];
+  const double large =
+      taquin(4, "redistribute --reps 1 --json - --shape 1024x1024 --from 4x1 --to 1x4 -m 1M").json()[1]["predicted_s"];
+  EXPECT_GT(large, 2 * small);
 }
 
 // Grids that are numbered in different orders: other ranks for the target, and fewer bytes move.
