@@ -275,7 +275,7 @@ int start_layouts(const arguments& a) {
 
 // Arguments that are invalid on their own are refused before MPI starts.
 int start(const arguments& a) {
-  if (constexpr int most_ranks = 65536; a.ranks > most_ranks)
+  if (constexpr int most_ranks = 100000; a.ranks > most_ranks)
     throw usage(fmt::format("{} ranks: more than {} are explained of layouts alone", a.ranks, most_ranks));
   if (a.collective == "redistribution") return start_redistribution(a);
   static_cast<void>(parse_workload(a.workload));

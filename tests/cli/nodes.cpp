@@ -107,5 +107,13 @@ TEST(nodes, that_do_not_hold_the_ranks_are_refused) {
   expect_refused("simulate", cases);
 }
 
+TEST(explain, has_as_many_ranks_as_the_largest_machines) {
+  const auto r = taquin(0, "explain --per-node 100 -n 100000 --json -");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_GT(r.json().size(), 3U);
+  for (const auto& row : r.json()) EXPECT_EQ(row["ranks"], 100000);
+  EXPECT_TRUE(taquin(0, "explain -n 100001").said("100001 ranks: more than 100000"));
+}
+
 }  // namespace
 }  // namespace taquin::cli
