@@ -229,6 +229,16 @@ def scalapack_programs():
     table(("program", "ranks", "result", "with taquin", "peak memory of a process", "with taquin"), rows)
 
 
+def many_ranks():
+    """Layouts on 100000 ranks, on paper."""
+    rows = []
+    for r in records("layouts/many_ranks.json"):
+        answer = f"predicted: {duration(r['formula_s'])}" if "formula_s" in r else (
+            f"{r['bytes_moved'] / 1e9:.0f} of {r['bytes'] / 1e9:.0f} GB change ranks, relabelled {r['bytes_moved_relabelled'] / 1e9:.0f} GB")
+        rows.append((f"`{r['command']}`", answer, duration(r["seconds"]), f"{r['resident_bytes'] / 2**20:.0f} MiB"))
+    table(("command", "answer", "its time", "its memory"), rows)
+
+
 def nodes(distribution, workload="regular"):
     """Simulated plans: the fastest selector of an MPI library, and the fastest algorithm of taquin."""
     groups = {}
@@ -353,7 +363,7 @@ def check():
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
         "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
-        "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
+        "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "many_ranks": many_ranks, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
