@@ -90,7 +90,10 @@ agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
 bool call::agree_again(const findings& mine, std::string_view what) {
   std::array<std::uint64_t, findings_bytes / sizeof(std::uint64_t)> all{mine.lacking, mine.invalid ? 1U : 0U,
                                                                         mine.any ? 1U : 0U};
-  if (comm_->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, comm_->get());
+  const std::span<std::uint64_t> further = std::span(all).subspan(3, mine.largest.size());
+  std::ranges::copy(mine.largest, further.begin());
+  if (comm_->size() > 1) mpi::allreduce(std::span(all).first(3 + further.size()), MPI_MAX, comm_->get());
+  std::ranges::copy(further, mine.largest.begin());
   if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.invalid);
   if (all[0] > 0)
     throw_on_all_ranks([&] {

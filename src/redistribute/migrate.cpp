@@ -65,7 +65,8 @@ struct migration::state {
   void take_arrays();
   void count_kept(proposal& p);
   std::optional<invalid_argument> plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
-  void describe();
+  [[nodiscard]] std::array<std::uint64_t, 7> numbers() const;
+  void describe(const std::array<std::uint64_t, 7>& all);
   // From here to the next stage the caller reads destinations, sorts, or lets its container grow, by functions of the
   // program.
   void let_caller_work() { callers_work.emplace(running.comm()->calls()); }
@@ -99,16 +100,8 @@ struct migration::state {
     if (options.memory != unlimited) return options.memory - std::min(options.memory, budget.used());
     return std::max<std::size_t>(items * widest() / 100, 65536);
   }
-  [[nodiscard]] std::size_t widest() const noexcept {
-    std::size_t most = 0;
-    for (const migrated_column& c : columns) most = std::max(most, c.stride);
-    return most;
-  }
-
-  [[nodiscard]] std::size_t widest_data() const noexcept {
-    std::size_t most = 0;
-    for (const migrated_column& c : columns) most = std::max(most, c.bytes);
-    return most;
+  [[nodiscard]] std::size_t widest(std::size_t migrated_column::*bytes = &migrated_column::stride) const noexcept {
+    return columns.empty() ? 0 : std::ranges::max(columns, {}, bytes).*bytes;
   }
 
   static constexpr std::uint64_t call_word = mpi::progress_record::of(mpi::call_kind::migration);
@@ -203,12 +196,14 @@ std::size_t migration::plan(const char* invalid_text, std::size_t room, std::opt
     const auto invalid = s.plan(invalid_text, room, storage);
     // The old storage, which is there until the vector has grown; the budget object does not count it.
     if (!invalid && s.arriving > room) s.storage_peak = s.budget.used() + *storage;
+    auto numbers = s.numbers();
     s.waits = s.running.agree_again({.invalid = invalid,
                                      .lacking = s.storage_peak > s.options.memory ? s.storage_peak : 0,
                                      .limit = s.options.memory,
-                                     .any = s.arriving > s.items || !s.keeps},
+                                     .any = s.arriving > s.items || !s.keeps,
+                                     .largest = numbers},
                                     "a vector that grows, and for which nothing was reserved,");
-    s.describe();
+    s.describe(numbers);
   });
   s.let_caller_work();
   return s.arriving;
@@ -241,9 +236,9 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
   return invalid;
 }
 
-// A hash of all that the exchange in place requires to be identical.
-void migration::state::describe() {
-  const std::uint64_t widest = widest_data();
+// Of this rank, for describe(); with a hash of all that the exchange in place requires to be identical.
+std::array<std::uint64_t, 7> migration::state::numbers() const {
+  const std::uint64_t bytes = widest(&migrated_column::bytes);
   std::uint64_t span = 0;
   fingerprint sizes;
   sizes.add(known_elements::fingerprint());
@@ -253,9 +248,12 @@ void migration::state::describe() {
   }
   const auto peers = [](const auto& counts) { return counts.size() - as_size(std::ranges::count(counts, count_t{0})); };
   const std::size_t left = budget.limit() == unlimited ? unlimited : budget.limit() - fixed_bytes();
-  std::array<std::uint64_t, 7> all{widest * items, widest * arriving, std::max(peers(*out), peers(*in)), span, ~left,
-                                   sizes.value(),  ~sizes.value()};
-  if (running.comm()->size() > 1) mpi::allreduce(std::span<std::uint64_t>(all), MPI_MAX, running.comm()->get());
+  return {bytes * items, bytes * arriving, std::max(peers(*out), peers(*in)), span, ~left,
+          sizes.value(), ~sizes.value()};
+}
+
+// By the largest of these numbers of all ranks.
+void migration::state::describe(const std::array<std::uint64_t, 7>& all) {
   if (all[5] != ~all[6]) {
     agree_on_elements(running.comm()->get(), known_elements::here());
     throw_on_all_ranks([&] { return usage_error("ranks disagree on the bytes of an element", MPI_ERR_ARG); });
@@ -375,8 +373,8 @@ void migration::state::exchange_items(void* data, const migrated_column& c, std:
   o.in_flight = options.in_flight;
   detail::shape of_this = shape;
   if (!several.empty()) {
-    of_this.max_rank_bytes = shape.max_rank_bytes / widest_data() * c.bytes;
-    of_this.max_received_bytes = shape.max_received_bytes / widest_data() * c.bytes;
+    of_this.max_rank_bytes = shape.max_rank_bytes / widest(&migrated_column::bytes) * c.bytes;
+    of_this.max_received_bytes = shape.max_received_bytes / widest(&migrated_column::bytes) * c.bytes;
   }
   const context where{running.comm(), running.comm()->next_tag(), &of_this, &o, nullptr, false, allowed};
   operation_ptr moves;
