@@ -46,7 +46,10 @@ neighbour_step::~neighbour_step() {
 std::unique_ptr<neighbour_step> neighbour_step::make(MPI_Comm comm, std::span<const int> sources,
                                                      std::span<const int> destinations) {
   mpi::communicator& state = mpi::communicator::get_or_create(comm);
-  detail::internode* const step = detail::internode::get_or_create(state);
+  detail::internode* const step = mpi::or_abort(state, [&] {
+    const mpi::present present(&state);
+    return detail::internode::get_or_create(state);
+  });
   if (step == nullptr || !detail::internode::joins_nodes(state)) return nullptr;
   std::unique_ptr<neighbour_step> made;
   try {

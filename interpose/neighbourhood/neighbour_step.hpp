@@ -29,7 +29,8 @@ class neighbour_step {
   static constexpr std::size_t most_bytes = 4096;
 
   /// For the ranks of `comm`, each with its sources and destinations, MPI_PROC_NULL where there is none. Collective.
-  /// Null on all ranks where they cannot take such steps, or a rank is twice a neighbour of another.
+  /// Null on all ranks where they cannot take such steps, or a rank is twice a neighbour of another. A rank without
+  /// memory for what all ranks of `comm` share aborts: the others throw peer_aborted.
   static std::unique_ptr<neighbour_step> make(MPI_Comm comm, std::span<const int> sources,
                                               std::span<const int> destinations);
   neighbour_step(const neighbour_step&) = delete;
@@ -43,6 +44,7 @@ class neighbour_step {
   /// In the last call some rank had a block that did not fit into the step. The same on all ranks.
   [[nodiscard]] bool had_messages() const noexcept { return had_messages_; }
   [[nodiscard]] std::size_t memory() const noexcept { return step_.share(); }
+  [[nodiscard]] mpi::communicator& comm() const noexcept { return *comm_; }
 
  private:
   neighbour_step(mpi::communicator& comm, detail::internode& step);

@@ -46,6 +46,7 @@ class neighbourhood_making {
   /// all ranks where one does not. Collective, in a blocking call on `comm` of this number; the waits have the timeout
   /// of calls.
   [[nodiscard]] std::shared_ptr<neighbourhood> finish(MPI_Comm comm, std::uint64_t number);
+  [[nodiscard]] bool has_begun() const noexcept { return stage_ != stage::first; }
   /// Null where this rank has not joined. Local.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& joined_one() const noexcept { return joined_; }
   /// All ranks have: others can no longer map the memory.

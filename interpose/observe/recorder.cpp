@@ -10,6 +10,7 @@
 #include "interpose/observe/recorder_state.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/threads.hpp"
 #include "node/detect.hpp"
 
@@ -142,12 +143,15 @@ const char* keep_reason(const std::string& text) {
 void start_observing() {
   const settings& given = settings::get();
   if (!given.observes()) return;
+  taquin::mpi::make_everywhere(MPI_COMM_WORLD, [&] {
+    recorder_state& s = recorder_state::get();
+    if (!given.record.empty()) s.known.keep_runs();
+  });
   recorder_state& s = recorder_state::get();
   int rank = 0;
   s.threads = taquin::mpi::has_many_threads();
   s.full = given.at_end == settings::report::full;
   s.records = !given.record.empty();
-  if (s.records) s.known.keep_runs();
   s.places = given.at_end != settings::report::none || !given.trace.empty() || !given.metrics.empty();
   s.clock.start();
   TAQUIN_MPI(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_communicator, &s.keyval, nullptr));
@@ -155,7 +159,8 @@ void start_observing() {
   const auto first = detail::first_ranks_of_machines(MPI_COMM_WORLD);
   s.node = first[static_cast<std::size_t>(rank)];
   compare_clocks(s, rank, first);
-  std::vector<double> offsets(first.size());
+  std::vector<double> offsets;
+  taquin::mpi::make_everywhere(MPI_COMM_WORLD, [&] { offsets.resize(first.size()); });
   TAQUIN_MPI(PMPI_Allgather(&s.offset, 1, MPI_DOUBLE, offsets.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD));
   s.offset = offsets[static_cast<std::size_t>(s.node)];
   s.begin = now();

@@ -13,6 +13,7 @@
 #include "interpose/reasons.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/groups.hpp"
 #include "node/detect.hpp"
 
@@ -77,15 +78,18 @@ bool is_on_node(int place) { return std::ranges::binary_search(shared().node, pl
 void agreed_slots::begin_all() {
   const detail::environment& e = detail::environment::get();
   if (size_of(MPI_COMM_WORLD) == 1 || !settings::get().route || e.algorithm == "native" || !e.shared_memory) return;
+  mpi::communicator::lease messages;
+  mpi::make_everywhere(MPI_COMM_WORLD, [&] {
+    static_cast<void>(shared());
+    messages = mpi::communicator::adopt(MPI_COMM_NULL);
+    messages->record = mpi::make_call_record(MPI_COMM_WORLD);
+  });
+  shared().node = detail::ranks_of_node(MPI_COMM_WORLD);
+  if (shared().node.empty()) return;
   MPI_Comm made = MPI_COMM_NULL;
   TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &made));  // which has no attributes yet
-  shared().node = detail::ranks_of_node(made);
-  if (shared().node.empty()) {
-    TAQUIN_MPI(PMPI_Comm_free(&made));
-    return;
-  }
-  shared().messages = mpi::communicator::adopt(made);
-  shared().messages->record = mpi::make_call_record(MPI_COMM_WORLD);
+  messages->own(made);
+  shared().messages = std::move(messages);
   // The report of a wait: its exchanges are on the program's communicators, its ranks those of this one.
   static constexpr std::string_view name = "slots, by the ranks of MPI_COMM_WORLD";
   static_assert(name.size() < std::tuple_size_v<decltype(mpi::call_record::name)>);
@@ -147,7 +151,7 @@ agreed_slots::control& agreed_slots::control_of(const neighbourhood& n, int nth)
 
 std::byte* agreed_slots::notes(int nth) const noexcept { return made_->notes(nth) + sizeof(control); }
 
-void agreed_slots::begin(MPI_Comm comm, demands d) {
+void agreed_slots::set_up(MPI_Comm comm, demands d) {
   ranks_ = size_of(comm);
   rank_ = rank_in(comm);
   if (ranks_ > most_ranks) return give_up(reasons::ranks);
@@ -159,23 +163,40 @@ void agreed_slots::begin(MPI_Comm comm, demands d) {
                                     .each_with_each = d.each_with_each};
   for (int rank = 0; rank < ranks_; ++rank)
     if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
-  making_ = std::make_unique<neighbourhood_making>(std::move(mine));
+  auto making = std::make_unique<neighbourhood_making>(std::move(mine));
   {
     common& c = shared();
     const std::lock_guard lock(c.mutex);
     c.alive.push_back(this);
   }
+  making_ = std::move(making);
   if (!d.wanted)
     refused_ = reasons::threads;
   else if (making_->most_bytes() > settings::get().memory)
     refused_ = reasons::memory;
-  if (d.wanted && !messages().record->lost && making_->most_bytes() <= settings::get().memory) tag_ = take_tag();
+}
+
+// Where a rank has no memory for it, there are no slots on any. Collective.
+bool agreed_slots::all_set_up(MPI_Comm comm, const std::function<void()>& one) {
+  try {
+    mpi::make_everywhere(comm, one);
+    return true;
+  } catch (const usage_error&) {
+    finished_ = true;
+    give_up(reasons::no_memory);
+    return false;
+  }
+}
+
+void agreed_slots::publish(MPI_Comm comm) {
+  if (refused_ == nullptr && !messages().record->lost) tag_ = take_tag();
   making_->begin(comm, messages().keep(), tag_);
 }
 
 // In a start: on one node, where all ranks share the memory.
-void agreed_slots::go_on() {
-  const auto& joined_one = making_->join();
+void agreed_slots::go_on(MPI_Comm comm) {
+  if (!making_->has_begun()) publish(comm);
+  const auto& joined_one = making_->joined_one();
   over_ = making_->over();
   if (joined_one == nullptr) return;
   neighbourhood& n = *joined_one;
@@ -219,6 +240,7 @@ void agreed_slots::finish(MPI_Comm comm) {
   if (making_ == nullptr) return;
   const bool served = made_ != nullptr;
   try {
+    if (!making_->has_begun()) publish(comm);
     made_ = making_->finish(comm, starts_);
   } catch (...) {
     give_up();

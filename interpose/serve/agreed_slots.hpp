@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -45,21 +46,33 @@ class agreed_slots {
   agreed_slots& operator=(const agreed_slots&) = delete;
   ~agreed_slots();
 
-  /// To be called in each start on a communicator of one node. True where slots do it: on all ranks the same starts.
-  /// `ask()` gives the demands when ranks begin to agree. All ranks count the same starts. Waits for no rank: as long
-  /// as one has not joined, the MPI library does all of them.
+  /// Before each start on a communicator of one node: all that the start needs memory for. `ask()` gives the demands
+  /// when ranks begin to agree. Local. After an error the start is not counted, and may be repeated.
   template <class Ask>
-  [[nodiscard]] bool start(MPI_Comm comm, Ask ask) {
+  void prepare(MPI_Comm comm, Ask ask) {
+    if (over_) return;
+    if (making_ != nullptr)
+      static_cast<void>(making_->join());
+    else if (starts_ >= tries)
+      set_up(comm, ask());
+  }
+  /// The slots that may do the start for which this rank is prepared. Null where the MPI library does it.
+  [[nodiscard]] std::shared_ptr<neighbourhood> candidate() const noexcept {
+    return made_ != nullptr || over_ || making_ == nullptr ? made_ : making_->joined_one();
+  }
+  /// Counts a start. True where slots do it: on all ranks the same starts. All ranks count the same starts. Waits for
+  /// no rank: as long as one has not joined, the MPI library does all of them.
+  [[nodiscard]] bool start(MPI_Comm comm) {
     ++starts_;
-    if (making_ == nullptr && !over_ && starts_ > tries) begin(comm, ask());
-    if (making_ != nullptr && !over_) go_on();
+    if (making_ != nullptr && !over_) go_on(comm);
     return made_ != nullptr && starts_ > last_of_library_;
   }
   /// In a blocking call: makes them now, for all later starts. Collective.
   template <class Ask>
   void finish(MPI_Comm comm, Ask ask) {
     if (finished_ || !possible()) return;
-    if (making_ == nullptr && !over_) begin(comm, ask());
+    const auto one = [&] { set_up(comm, ask()); };
+    if (making_ == nullptr && !over_ && !all_set_up(comm, std::cref(one))) return;
     finish(comm);
   }
   /// Why slots do not do the start that was last.
@@ -82,9 +95,11 @@ class agreed_slots {
   };
   [[nodiscard]] static control& control_of(const neighbourhood& n, int nth) noexcept;
 
-  void begin(MPI_Comm comm, demands d);
+  void set_up(MPI_Comm comm, demands d);
+  bool all_set_up(MPI_Comm comm, const std::function<void()>& one);
+  void publish(MPI_Comm comm);
   void finish(MPI_Comm comm);
-  void go_on();
+  void go_on(MPI_Comm comm);
   bool know_edges(neighbourhood& n);
   void settle(const handover::decision& d) noexcept;
 

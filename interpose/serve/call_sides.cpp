@@ -15,7 +15,9 @@ constexpr count_t most_at_once = count_t{1} << 30U;  // bytes that MPI_Pack coun
 
 }  // namespace
 
-held_side::held_side(const blocks& side, std::size_t peers, bool keep_types) : view_(side), peers_(peers) {
+held_side::held_side(const blocks& side, std::size_t peers, bool keep_types, std::vector<element> elements)
+    : view_(side), peers_(peers), elements_(std::move(elements)) {
+  elements_.clear();
   if (side.types == nullptr) {
     if (keep_types) keep(view_.element);
     return;

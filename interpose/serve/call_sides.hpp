@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -29,12 +30,15 @@ inline bool is_valid(const blocks& side, std::size_t peers) {
 /// memory of a device are staged: only the MPI library may know how to read them.
 class held_side {
  public:
-  held_side(const blocks& side, std::size_t peers, bool keep_types);
+  /// `elements` has the capacity for all peers where nothing is to be allocated.
+  held_side(const blocks& side, std::size_t peers, bool keep_types, std::vector<element> elements = {});
   /// To be called in each start: the blocks' contents where they are staged, received ones too, of which a peer may
   /// send less.
   void stage();
   /// The received blocks, where they are staged: to be called once they are complete.
   void deliver();
+  /// The memory that was given to it.
+  [[nodiscard]] std::vector<element> elements() && noexcept { return std::move(elements_); }
   [[nodiscard]] const blocks& view() const noexcept { return staged_ ? staging_view_ : view_; }
 
  private:

@@ -21,6 +21,7 @@
 #include "interpose/serve/route.hpp"
 #include "interpose/serve/site_rules.hpp"
 #include "mpi/attribute.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/progress.hpp"
 
 namespace taquin::interpose {
@@ -54,29 +55,53 @@ void end_with_self() {
   last.set(MPI_COMM_SELF, &value);
 }
 
+// The reason of all ranks is said by one.
+void stand_aside(const std::exception& why) noexcept {
+  const auto* const e = dynamic_cast<const error*>(&why);
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0 || e == nullptr || !e->collective()) say("taquin stands aside: ", why.what());
+}
+
+// A local part of the beginning; false where it has failed.
+bool can(void (*part)()) noexcept {
+  try {
+    part();
+    return true;
+  } catch (const std::exception& e) {
+    stand_aside(e);
+    return false;
+  }
+}
+
+// A part of the beginning on all ranks of MPI_COMM_WORLD; false on all of them where it has failed on one. Collective.
+bool all_can(void (*part)()) noexcept {
+  const bool done = can(part);
+  try {
+    return mpi::holds_everywhere(done, MPI_COMM_WORLD);
+  } catch (const std::exception& e) {
+    stand_aside(e);
+    return false;
+  }
+}
+
 // Collective among the ranks that have the library: after the MPI library has started, before the program continues.
 void begin() noexcept {
   started = true;
   other_library = !is_the_library_built_for();
   if (other_library) return;
-  try {
-    end_with_self();
-  } catch (const std::exception& e) {
-    say("taquin stands aside: ", e.what());
-  }
+  static bool ends = false;
+  ends = can(end_with_self);
   if (!agree_to_serve()) return;
   tell_warnings();
   mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
-  try {
-    start_observing();
-    load_site_rules();
-    agreed_slots::begin_all();
+  const auto check_end = [] {
+    if (!ends) throw std::bad_alloc();
+  };
+  if (all_can(check_end) && all_can(start_observing) && all_can(load_site_rules) && all_can(agreed_slots::begin_all)) {
     look_for_devices();
-  } catch (const std::exception& e) {
-    say("taquin stands aside: ", e.what());
-    return;
+    begin_service();
   }
-  begin_service();
 }
 
 std::filesystem::file_time_type loaded;

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "base/sizes.hpp"
 #include "interpose/reasons.hpp"
+#include "interpose/serve/call_sides.hpp"
 #include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/neighbours.hpp"
+#include "mpi/abort_call.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::interpose {
@@ -61,6 +65,21 @@ std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
   return kept_service<neighbour_service>::keep(comm, std::make_shared<neighbour_service>(comm));
 }
 
+std::shared_ptr<neighbour_service> neighbour_service::of_all(MPI_Comm comm) {
+  if (auto found = kept_service<neighbour_service>::find(comm)) return found;
+  int topology = MPI_UNDEFINED;
+  TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
+  if (topology == MPI_UNDEFINED) return nullptr;
+  std::shared_ptr<neighbour_service> made;
+  try {
+    made = of(comm);
+  } catch (const std::bad_alloc&) {
+  }
+  if (mpi::holds_everywhere(made != nullptr, comm)) return made;
+  forget(comm);
+  return nullptr;
+}
+
 void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>::forget(comm); }
 
 neighbour_service::neighbour_service(MPI_Comm comm)
@@ -69,27 +88,51 @@ neighbour_service::neighbour_service(MPI_Comm comm)
       on_one_node_(agreed_slots::on_one_node(comm)) {}
 
 void neighbour_service::make_slots() {
-  slots_.finish(comm_, [this] { return agreed_slots::demands{.edges = edges_}; });
+  slots_.finish(comm_, [this] { return demands(); });
+}
+
+void neighbour_service::prepare_start() {
+  if (on_one_node_) slots_.prepare(comm_, [this] { return demands(); });
+}
+
+std::shared_ptr<neighbourhood> neighbour_service::candidate() const noexcept {
+  if (lost_) return nullptr;
+  return on_one_node_ ? slots_.candidate() : slots_.made();
 }
 
 neighbour_service::by neighbour_service::next_start() {
-  const bool by_slots = on_one_node_ ? slots_.start(comm_, [this] { return agreed_slots::demands{.edges = edges_}; })
-                                     : slots_.made() != nullptr;
+  const bool by_slots = on_one_node_ ? slots_.start(comm_) : slots_.made() != nullptr;
   return by_slots && !lost_ ? by::taquin : by::library;
 }
 
+// Where a rank has no memory, or there is no communicator left for taquin, all ranks have the error.
 bool neighbour_service::make() {
-  if (on_one_node_) {
-    make_slots();
-    if (slots() != nullptr && !call_) call_.emplace(slots());
-    return slots() != nullptr;
-  }
-  if (std::exchange(step_made_, true)) return step_ != nullptr;
+  if (std::exchange(made_, true)) return call_ || step_ != nullptr;
   try {
-    step_ = neighbour_step::make(comm_, sources(), destinations());
-  } catch (const usage_error& e) {  // no communicator is left for taquin
+    mpi::make_everywhere(comm_, [this] {
+      to_send_.reserve(destinations().size());
+      to_receive_.reserve(sources().size());
+    });
+    if (!on_one_node_) return make_step();
+    make_slots();
+    if (slots() == nullptr) return false;
+    mpi::make_everywhere(comm_, [this] { call_.emplace(slots()); });
+    return true;
+  } catch (const usage_error& e) {
     if (!e.collective()) throw;
   }
+  call_.reset();
+  return false;
+}
+
+// A rank without memory aborts: then no rank has the step.
+bool neighbour_service::make_step() {
+  try {
+    step_ = neighbour_step::make(comm_, sources(), destinations());
+  } catch (const error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  if (!mpi::holds_everywhere(step_ != nullptr, comm_)) step_.reset();
   return step_ != nullptr;
 }
 
@@ -100,7 +143,7 @@ neighbour_service::by neighbour_service::next_blocking() {
   if (times_.way(call) == as_size(by::library)) return by::library;
   if (!make()) {
     lost_ = true;
-    no_means_ = on_one_node_ ? slots_.reason() : reasons::several_nodes;
+    no_means_ = !on_one_node_ ? reasons::several_nodes : slots() == nullptr ? slots_.reason() : reasons::no_memory;
     return by::library;
   }
   if (call < times_.calls()) return by::taquin;
@@ -132,9 +175,21 @@ void neighbour_service::took(by who, double seconds) noexcept {
 }
 
 void neighbour_service::exchange(const blocks& send, const blocks& recv) {
-  if (step_ != nullptr) return step_->exchange(send, recv);
-  call_->start(send, recv);
-  call_->wait();
+  held_side from(send, destinations().size(), false, std::move(to_send_));
+  held_side to(recv, sources().size(), false, std::move(to_receive_));
+  mpi::or_abort(step_ != nullptr ? step_->comm() : agreed_slots::messages(), [&] {
+    from.stage();
+    to.stage();
+  });
+  if (step_ != nullptr) {
+    step_->exchange(from.view(), to.view());
+  } else {
+    call_->start(from.view(), to.view());
+    call_->wait();
+  }
+  to.deliver();
+  to_send_ = std::move(from).elements();
+  to_receive_ = std::move(to).elements();
 }
 
 outcome neighbour_service::by_taquin() const {

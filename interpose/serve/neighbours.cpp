@@ -11,6 +11,7 @@
 #include "interpose/serve/arguments.hpp"
 #include "interpose/serve/call_sides.hpp"
 #include "interpose/serve/next.hpp"
+#include "interpose/serve/prepared_start.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/settings.hpp"
@@ -31,11 +32,16 @@ class neighbour_call final : public served_exchange {
   neighbour_call(std::shared_ptr<neighbour_service> service, const taquin::exchange& x)
       : service_(std::move(service)),
         send_(x.send, service_->destinations().size(), true),
-        recv_(x.recv, service_->sources().size(), true) {}
+        recv_(x.recv, service_->sources().size(), true) {
+    make();
+  }
 
+  void prepare_start() override {
+    service_->prepare_start();
+    make();
+  }
   [[nodiscard]] bool is_next() override { return service_->next_start() == neighbour_service::by::taquin; }
   void start() override {
-    if (!call_) call_.emplace(service_->slots());
     send_.stage();
     recv_.stage();
     call_->start(send_.view(), recv_.view());
@@ -53,9 +59,14 @@ class neighbour_call final : public served_exchange {
   [[nodiscard]] outcome by_library() const override { return service_->start_by_library(); }
 
  private:
+  void make() {
+    if (call_) return;
+    if (auto slots = service_->candidate()) call_.emplace(std::move(slots));
+  }
+
   std::shared_ptr<neighbour_service> service_;
   held_side send_, recv_;
-  std::optional<neighbour_exchange> call_;  // made by the first start by taquin
+  std::optional<neighbour_exchange> call_;  // once slots may do a start
 };
 
 // The data of a call, as rows over all ranks of the communicator. A service knows the neighbours: MPI need not be
@@ -82,10 +93,10 @@ moved among_neighbours(MPI_Comm comm, const taquin::exchange& x, const neighbour
   return r;
 }
 
-// The communicator's service; null where the MPI library does all its calls.
-std::shared_ptr<neighbour_service> service_of(MPI_Comm comm) {
+// The communicator's service, by `of`; null where the MPI library does all its calls.
+std::shared_ptr<neighbour_service> service_by(std::shared_ptr<neighbour_service> (*of)(MPI_Comm), MPI_Comm comm) {
   const bool by_library = !settings::get().route || taquin::detail::environment::get().algorithm == "native";
-  return by_library ? nullptr : neighbour_service::of(comm);
+  return by_library ? nullptr : of(comm);
 }
 
 // A call of the communicator counts whatever its arguments are: other ranks cannot know those. The MPI
@@ -115,7 +126,7 @@ template <class Make, class Native>
 int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&& native) noexcept {
   return in_frame(comm, call_form::blocking, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_of(comm);
+    const auto s = service_by(neighbour_service::of_all, comm);
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
     auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
@@ -127,12 +138,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     }
     const double begun = now();
     if (who == neighbour_service::by::taquin) {
-      held_side send(x.send, s->destinations().size(), false);
-      held_side recv(x.recv, s->sources().size(), false);
-      send.stage();
-      recv.stage();
-      s->exchange(send.view(), recv.view());
-      recv.deliver();
+      s->exchange(x.send, x.recv);
     } else if (const int code = native(); code != MPI_SUCCESS) {
       return code;
     }
@@ -148,33 +154,25 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
                    Native&& native) noexcept {
   return in_frame(comm, call_form::nonblocking, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_of(comm);
-    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin && is_valid(*s, x);
+    const auto s = service_by(neighbour_service::of, comm);
+    const bool valid = s != nullptr && is_valid(*s, x);
+    if (s != nullptr) s->prepare_start();
+    prepared_start<neighbour_call> prepared(comm, valid && s->candidate() != nullptr,
+                                            [&] { return std::make_unique<neighbour_call>(s, x); });
+    const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin && valid;
     if (!by_slots && !observing()) return native();
     const double begun = now();
-    std::unique_ptr<neighbour_call> call;
-    taquin::mpi::inactive_request stand_in;
-    if (by_slots) {
-      call = std::make_unique<neighbour_call>(s, x);
-      stand_in = make_stand_in();
-    }
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
     if (by_slots)
-      call->start();
+      prepared.server().start();
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
-    call_in_flight in_flight;
-    if (seen)
-      in_flight =
-          seen->started(by_slots ? s->by_slots() : start_by_library(s.get(), x), among_neighbours(comm, x, s.get()));
+    call_in_flight in_flight = seen ? seen->started(by_slots ? s->by_slots() : start_by_library(s.get(), x),
+                                                    among_neighbours(comm, x, s.get()))
+                                    : call_in_flight{};
     in_flight.seconds = now() - begun;
-    if (!by_slots) {
-      track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));
-      return MPI_SUCCESS;
-    }
-    *request = stand_in.get();
-    track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
+    prepared.begun(request, by_slots, in_flight);
     return MPI_SUCCESS;
   });
 }
@@ -184,22 +182,26 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
                     Native&& native) noexcept {
   return in_frame(comm, call_form::persistent, native, [&] {
     const taquin::exchange x = make();
-    const auto s = service_of(comm);
-    std::unique_ptr<neighbour_call> call;
+    const auto s = service_by(neighbour_service::of_all, comm);
+    std::unique_ptr<tracked_request> made;
     const auto by = settings::get().persistent;
-    if (s != nullptr && by != settings::persistent_by::library) {
+    const bool serves = s != nullptr && by != settings::persistent_by::library;
+    if (serves) {
       if (by == settings::persistent_by::plan) s->make_slots();
-      if (is_valid(*s, x)) call = std::make_unique<neighbour_call>(s, x);
+      made = on_all_ranks_or_none(comm, [&] {
+        auto call = is_valid(*s, x) ? std::make_unique<neighbour_call>(s, x) : nullptr;
+        return call == nullptr ? nullptr : std::make_unique<tracked_request>(comm, std::move(call));
+      });
     }
+    if (made == nullptr && observing()) made = std::make_unique<tracked_request>(comm, nullptr);
     const int code = native();
-    if (code != MPI_SUCCESS || (call == nullptr && !observing())) return code;
-    std::optional<tracked_request::observation> seen;
+    if (code != MPI_SUCCESS || made == nullptr) return code;
     if (observing()) {
-      const outcome left = s != nullptr && call == nullptr && is_valid(*s, x) ? outcome{.reason = reasons::by_settings}
-                                                                              : start_by_library(s.get(), x);
-      seen = {name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), left};
+      const outcome left = s != nullptr && !serves && is_valid(*s, x) ? outcome{.reason = reasons::by_settings}
+                                                                      : start_by_library(s.get(), x);
+      made->observe({name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), left});
     }
-    track(*request, std::make_unique<tracked_request>(comm, std::move(call), std::move(seen)));
+    track(*request, std::move(made));
     return code;
   });
 }

@@ -29,6 +29,9 @@ class neighbour_service {
 
   /// The communicator's; made with its first call. Null where `comm` has no topology. Local.
   static std::shared_ptr<neighbour_service> of(MPI_Comm comm);
+  /// The same in a call in which ranks may wait: null on all ranks where one has no memory for it. Collective where
+  /// it is not made yet.
+  static std::shared_ptr<neighbour_service> of_all(MPI_Comm comm);
 
   /// The program frees `comm`.
   static void forget(MPI_Comm comm);
@@ -41,15 +44,19 @@ class neighbour_service {
   by next_blocking();
   /// Makes the slots now. Collective.
   void make_slots();
-  /// The server of the next start of a nonblocking or persistent call. Slots are made after the first ones. Waits for
-  /// no rank.
+  /// Before the next start of a nonblocking or persistent call: what it needs memory for. Local. After an error the
+  /// start is not counted.
+  void prepare_start();
+  /// The slots that may do the start for which this rank is prepared; null where the MPI library does it. Local.
+  [[nodiscard]] std::shared_ptr<neighbourhood> candidate() const noexcept;
+  /// The server of that start. Slots are made after the first ones. Waits for no rank.
   [[nodiscard]] by next_start();
   /// Its communicator is freed; persistent calls may still be started.
   void communicator_is_freed() noexcept { slots_.give_up(); }
   /// A blocking call has taken so many seconds.
   void took(by who, double seconds) noexcept;
 
-  /// A blocking exchange by slots or steps; both sides have elements.
+  /// A blocking exchange by slots or steps.
   void exchange(const blocks& send, const blocks& recv);
   [[nodiscard]] const std::shared_ptr<neighbourhood>& slots() const noexcept { return slots_.made(); }
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return edges_.sources; }
@@ -65,8 +72,10 @@ class neighbour_service {
   static constexpr int least_pause = 16;
   static constexpr int most_pause = 256;
 
+  [[nodiscard]] agreed_slots::demands demands() const { return {.edges = edges_}; }
   // Slots, or steps; false on all ranks where there are neither. Collective.
   bool make();
+  bool make_step();
   by next_of_winner() noexcept;
 
   MPI_Comm comm_;
@@ -74,13 +83,14 @@ class neighbour_service {
   agreed_slots slots_;
   bool on_one_node_;
   std::optional<neighbour_exchange> call_;                                    // of blocking calls
+  std::vector<element> to_send_, to_receive_;                                 // of one of them
   std::unique_ptr<neighbour_step> step_;                                      // of those between nodes
   detail::trial times_{2, tries, detail::trial::order::one_after_the_other};  // of blocking calls, by who
   std::uint64_t blocking_calls_ = 0;                                          // until the trial is decided
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
   int next_pause_ = least_pause;
   bool stepped_ = false;  // the last call, or the last before a pause
-  bool step_made_ = false;
+  bool made_ = false;     // or tried
   bool lost_ = false;
   const char* no_means_ = nullptr;  // why neither slots nor steps are made
 };

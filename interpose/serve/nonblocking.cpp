@@ -10,6 +10,7 @@
 #include "interpose/serve/arguments.hpp"
 #include "interpose/serve/call_sides.hpp"
 #include "interpose/serve/next.hpp"
+#include "interpose/serve/prepared_start.hpp"
 #include "interpose/serve/requests.hpp"
 #include "interpose/serve/route.hpp"
 #include "interpose/serve/start_service.hpp"
@@ -19,32 +20,16 @@ using kind = taquin::workloads::call_kind;
 
 namespace {
 
-// A call that the MPI library does, to be compared.
-class timed_call final : public served_exchange {
+// A call that slots may do. Also one that the MPI library does, to be compared.
+class start_call final : public served_exchange {
  public:
-  timed_call(std::shared_ptr<start_service> service, const start_service::turn& turn)
-      : service_(std::move(service)), turn_(turn) {}
-  [[nodiscard]] bool is_next() override { return false; }
-  void start() override {}
-  [[nodiscard]] bool test() override { return true; }
-  void wait() override {}
-  void completed(double seconds) override { service_->took(turn_, seconds); }
-  [[nodiscard]] outcome by_taquin() const override { return {}; }
-
- private:
-  std::shared_ptr<start_service> service_;
-  start_service::turn turn_;
-};
-
-class call_by_slots final : public served_exchange {
- public:
-  call_by_slots(std::shared_ptr<start_service> service, const start_service::turn& turn, const taquin::exchange& x)
+  start_call(std::shared_ptr<start_service> service, std::shared_ptr<neighbourhood> slots, const taquin::exchange& x)
       : service_(std::move(service)),
-        turn_(turn),
         send_(x.send, service_->ranks(), true),
         recv_(x.recv, service_->ranks(), true),
-        call_(service_->slots()) {}
+        call_(std::move(slots)) {}
 
+  void take(const start_service::turn& turn) noexcept { turn_ = turn; }
   [[nodiscard]] bool is_next() override { return true; }
   void start() override {
     send_.stage();
@@ -67,7 +52,7 @@ class call_by_slots final : public served_exchange {
 
  private:
   std::shared_ptr<start_service> service_;
-  start_service::turn turn_;
+  start_service::turn turn_{};
   held_side send_, recv_;
   neighbour_exchange call_;
 };
@@ -84,36 +69,28 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
   return in_frame(comm, call_form::nonblocking, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
+    const bool valid = s != nullptr && is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks());
+    if (s != nullptr) s->prepare(comm);
+    auto slots = valid ? s->candidate(x) : nullptr;
+    prepared_start<start_call> prepared(comm, slots != nullptr,
+                                        [&] { return std::make_unique<start_call>(s, std::move(slots), x); });
     start_service::turn turn = s != nullptr ? s->next(comm, x) : start_service::turn{};
     // The call counts all the same: other ranks cannot know. The MPI library reports the error.
-    if (s != nullptr && !(is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks())))
-      turn = {{}, 0, reasons::arguments, {}};
+    if (s != nullptr && !valid) turn = {{}, 0, reasons::arguments, {}};
     if (s == nullptr && observing()) turn.reason = x.in_place ? reasons::one_buffer : start_service::reason_without();
     if (!turn.by_slots && !turn.timed && !observing()) return native();
     const double begun = now();
-    std::unique_ptr<served_exchange> call;
-    taquin::mpi::inactive_request stand_in;
-    if (turn.by_slots) {
-      call = std::make_unique<call_by_slots>(s, turn, x);
-      stand_in = make_stand_in();
-    } else if (turn.timed) {
-      call = std::make_unique<timed_call>(s, turn);
-    }
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
+    if (turn.by_slots || turn.timed) prepared.server().take(turn);
     if (turn.by_slots)
-      call->start();
+      prepared.server().start();
     else if (const int code = native(); code != MPI_SUCCESS)
       return code;
     call_in_flight in_flight;
-    if (seen) in_flight = seen->started(turn.by_slots ? call->by_taquin() : by_library(turn), moved_by(x));
+    if (seen) in_flight = seen->started(turn.by_slots ? s->by_slots() : by_library(turn), moved_by(x));
     in_flight.seconds = now() - begun;
-    if (!turn.by_slots) {
-      track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight));
-      return MPI_SUCCESS;
-    }
-    *request = stand_in.get();
-    track(*request, std::make_unique<tracked_request>(comm, std::move(call), in_flight, std::move(stand_in)));
+    prepared.begun(request, turn.by_slots, in_flight);
     return MPI_SUCCESS;
   });
 }

@@ -1,6 +1,7 @@
 // Persistent all-to-all calls: served by a plan where that measures better than the MPI library's own.
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,27 +27,37 @@ bool is_measured(const settings& s) {
   return s.persistent == persistent_by::measured && (name.empty() || name == "auto");
 }
 
+// Null where the plan would be the MPI library's own exchange. Collective.
+std::unique_ptr<tracked_request> tracked_plan(const exchange& x, const settings& s) {
+  auto ways = persistent_service::make(x, s.memory, is_measured(s));
+  if (ways == nullptr) return nullptr;
+  std::unique_ptr<tracked_request> made;
+  taquin::mpi::make_everywhere(x.comm, [&] { made = std::make_unique<tracked_request>(x.comm, std::move(ways)); });
+  return made;
+}
+
 // `native` makes the MPI library's request, which the program gets in any case.
 template <class Make, class Native>
 int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&& make, Native&& native) noexcept {
   return in_frame(comm, call_form::persistent, native, [&] {
     const settings& s = settings::get();
     const exchange x = make();
-    std::unique_ptr<persistent_service> ways;
+    std::unique_ptr<tracked_request> made;
     outcome left;
+    const auto make_plan = [&] { made = tracked_plan(x, s); };
     if (!s.route)
       left.reason = reasons::only_recorded;
     else if (s.persistent == persistent_by::library)
       left.reason = reasons::by_settings;
-    else if (make_through(x, site, &left, [&] { ways = persistent_service::make(x, s.memory, is_measured(s)); }) &&
-             ways == nullptr)
+    else if (make_through(x, site, &left, std::cref(make_plan)) && made == nullptr)
       left.reason = reasons::chosen;
+    if (made == nullptr && observing()) made = std::make_unique<tracked_request>(comm, nullptr);
     const int code = native();
-    if (code != MPI_SUCCESS || (ways == nullptr && !observing())) return code;
-    std::optional<tracked_request::observation> seen;
+    if (code != MPI_SUCCESS || made == nullptr) return code;
     if (observing())
-      seen = {name_persistent(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left};
-    track(*request, std::make_unique<tracked_request>(comm, std::move(ways), std::move(seen)));
+      made->observe(
+          {name_persistent(comm), static_cast<taquin::workloads::call_kind>(x.kind), site, moved_by(x), left});
+    track(*request, std::move(made));
     return code;
   });
 }

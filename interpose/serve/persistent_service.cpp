@@ -3,12 +3,17 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "interpose/reasons.hpp"
+#include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/communicator.hpp"
 #include "plan/plan_state.hpp"
 #include "select/choose.hpp"
@@ -23,30 +28,55 @@ constexpr std::size_t library = 0;
 constexpr std::size_t taquin = 1;
 constexpr int ways = 2;
 
+// Makes a plan. A rank may lack memory alone, after ranks have agreed: then all ranks have an error. Collective.
+template <class Make>
+void on_every_rank(MPI_Comm comm, Make make_plan) {
+  std::exception_ptr own;
+  try {
+    make_plan();
+  } catch (const error& e) {
+    if (e.collective()) throw;
+    own = std::current_exception();
+  } catch (const std::bad_alloc&) {
+    own = std::current_exception();
+  }
+  if (mpi::holds_everywhere(own == nullptr, comm)) return;
+  if (own != nullptr) std::rethrow_exception(own);
+  mpi::communicator& state = mpi::communicator::get_or_create(comm);
+  for (mpi::backoff waiting;; waiting.pause()) state.check_for_aborts();  // the notice is on its way
+}
+
 }  // namespace
 
 std::unique_ptr<persistent_service> persistent_service::make(const exchange& x, std::size_t memory, bool measured) {
-  plan p(x, {.memory = memory});
+  std::optional<plan> made;
+  on_every_rank(x.comm, [&] { made.emplace(x, options{.memory = memory}); });
+  plan& p = *made;
   if (p.algorithm() == "native") return nullptr;
   if (!detail::completes_alone(p))
-    throw on_all_ranks(usage_error("algorithm '" + std::string(p.algorithm()) +
-                                       "' needs its rank between the start of a persistent call and its completion "
-                                       "(TAQUIN_PROGRESS_THREAD=1 does without)",
-                                   MPI_ERR_UNSUPPORTED_OPERATION));
-  std::unique_ptr<persistent_service> both(new persistent_service(std::move(p)));
+    detail::throw_on_all_ranks([&] {
+      return usage_error("algorithm '" + std::string(p.algorithm()) +
+                             "' needs its rank between the start of a persistent call and its completion "
+                             "(TAQUIN_PROGRESS_THREAD=1 does without)",
+                         MPI_ERR_UNSUPPORTED_OPERATION);
+    });
+  int ranks = 1;
+  TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
+  std::unique_ptr<persistent_service> both;
+  mpi::make_everywhere(x.comm, [&] {
+    both.reset(new persistent_service(std::move(p)));
+    both->all_.resize(static_cast<std::size_t>(ranks) * ways);
+  });
   both->decided_ =
       !measured || detail::chooser::get_or_create(mpi::communicator::get_or_create(x.comm)).followed_rule();
   if (both->decided_) return both;
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_size(x.comm, &ranks));
   both->mine_ = detail::trial(ways, tries, detail::trial::order::in_turn);
-  both->all_.resize(static_cast<std::size_t>(ranks) * ways);
   const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);
   const count_view counts(ways, 0);
-  both->telling_ = std::make_unique<plan>(
-      exchange::alltoallv(both->mine_.best().data(), counts, count_view(0, 0), MPI_DOUBLE, both->all_.data(), counts,
-                          count_view(0, ways), MPI_DOUBLE, x.comm),
-      options{.algorithm = "spread_out", .memory = memory == unlimited ? unlimited : memory - std::min(memory, taken)});
+  const auto times = exchange::alltoallv(both->mine_.best().data(), counts, count_view(0, 0), MPI_DOUBLE,
+                                         both->all_.data(), counts, count_view(0, ways), MPI_DOUBLE, x.comm);
+  const std::size_t left = memory == unlimited ? unlimited : memory - std::min(memory, taken);
+  on_every_rank(x.comm, [&] { both->telling_.emplace(times, options{.algorithm = "spread_out", .memory = left}); });
   return both;
 }
 

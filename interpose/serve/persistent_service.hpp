@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "interpose/serve/served_exchange.hpp"
@@ -42,7 +43,7 @@ class persistent_service final : public served_exchange {
   [[nodiscard]] bool tells() const noexcept;
 
   plan plan_;
-  std::unique_ptr<plan> telling_;  // of the times; null once it is decided
+  std::optional<plan> telling_;  // of the times; null once it is decided
   detail::trial mine_;
   std::vector<double> all_;
   std::uint64_t starts_ = 0;

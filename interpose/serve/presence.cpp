@@ -15,11 +15,13 @@
 #include <map>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpose/say.hpp"
 #include "interpose/settings.hpp"
 #include "mpi/check.hpp"
+#include "mpi/collectives.hpp"
 
 namespace taquin::interpose {
 
@@ -61,11 +63,11 @@ world ask_world() {
   return w;
 }
 
-// Completes what arrives until all have, or until the timeout.
-bool all_within(std::vector<MPI_Request>& requests, clock::time_point end) {
+// Completes it when its message arrives, unless that is after the timeout.
+bool is_within(MPI_Request& request, clock::time_point end) {
   while (true) {
     int done = 0;
-    TAQUIN_MPI(PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+    TAQUIN_MPI(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
     if (done != 0) return true;
     if (clock::now() >= end) return false;
     sched_yield();
@@ -114,14 +116,14 @@ int gather_presence(const world& w, clock::time_point end) {
 
 // On the other ranks: 0 when rank 0 is missing, -1 when none is, -2 when rank 0 knows which.
 int report_presence(const world& w, clock::time_point end) {
-  std::vector<MPI_Request> answer(1);
-  TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, answer.data()));
+  MPI_Request answer = MPI_REQUEST_NULL;
+  TAQUIN_MPI(PMPI_Irecv(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD, &answer));
   TAQUIN_MPI(PMPI_Send(nullptr, 0, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
-  const bool heard = all_within(answer, end);
+  const bool heard = is_within(answer, end);
   const int waits = heard ? serves : stands_aside;
   TAQUIN_MPI(PMPI_Send(&waits, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
   if (!heard) {
-    kept().requests.push_back(answer[0]);
+    kept().requests.push_back(answer);
     return 0;
   }
   int verdict = stands_aside;
@@ -131,12 +133,22 @@ int report_presence(const world& w, clock::time_point end) {
 
 using variables = std::map<std::string, std::string>;
 
-std::string broadcast(std::string text, int from) {
-  auto size = static_cast<int>(text.size());
-  TAQUIN_MPI(PMPI_Bcast(&size, 1, MPI_INT, from, MPI_COMM_WORLD));
-  text.resize(static_cast<std::size_t>(size));
-  TAQUIN_MPI(PMPI_Bcast(text.data(), size, MPI_CHAR, from, MPI_COMM_WORLD));
+// All settings as they were given, each ended by a zero byte.
+std::string text_of(const variables& all) {
+  std::string text;
+  for (const auto& [name, value] : all) text.append(name).append(1, '=').append(value).append(1, '\0');
   return text;
+}
+
+variables settings_in(std::string_view text) {
+  variables all;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\0', at);
+    const auto equals = text.find('=', at);
+    all.emplace(text.substr(at, equals - at), text.substr(equals + 1, end - equals - 1));
+    at = end + 1;
+  }
+  return all;
 }
 
 std::string shown(const variables& all, const std::string& name) {
@@ -146,27 +158,27 @@ std::string shown(const variables& all, const std::string& name) {
 
 // The same on all ranks; the first rank that differs from rank 0 reports it. Collective.
 bool all_settings_agree(const world& w) {
-  const variables own = settings::get().as_given;
-  std::string text;
-  for (const auto& [name, value] : own) text.append(name).append(1, '=').append(value).append(1, '\0');
-  text = broadcast(std::move(text), 0);
-  variables first;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = text.find('\0', at);
-    const auto equals = text.find('=', at);
-    first.emplace(text.substr(at, equals - at), text.substr(equals + 1, end - equals - 1));
-    at = end + 1;
-  }
-  int differs = own == first ? w.ranks : w.rank;
+  const variables& own = settings::get().as_given;
+  std::string mine;
+  std::string first;
+  int size = 0;
+  mpi::make_everywhere(MPI_COMM_WORLD, [&] { mine = text_of(own); });
+  if (w.rank == 0) size = static_cast<int>(mine.size());
+  TAQUIN_MPI(PMPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  mpi::make_everywhere(MPI_COMM_WORLD, [&] { first.resize(static_cast<std::size_t>(size)); });
+  if (w.rank == 0) std::ranges::copy(mine, first.begin());
+  TAQUIN_MPI(PMPI_Bcast(first.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD));
+  int differs = mine == first ? w.ranks : w.rank;
   TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
   if (differs == w.ranks) return true;
   if (differs == w.rank) {
+    const variables of_first = settings_in(first);
     variables all = own;
-    all.insert(first.begin(), first.end());
+    all.insert(of_first.begin(), of_first.end());
     const auto name =
-        std::ranges::find_if(all, [&](const auto& v) { return shown(own, v.first) != shown(first, v.first); });
+        std::ranges::find_if(all, [&](const auto& v) { return shown(own, v.first) != shown(of_first, v.first); });
     say("rank " + std::to_string(w.rank) + " has " + name->first + " " + shown(own, name->first) + ", rank 0 has " +
-        shown(first, name->first) + "; taquin stands aside on all ranks");
+        shown(of_first, name->first) + "; taquin stands aside on all ranks");
   }
   return false;
 }

@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <new>
-#include <unordered_map>
+#include <utility>
 
 #include "c/translate.hpp"
 #include "interpose/reasons.hpp"
@@ -16,60 +17,83 @@ namespace taquin::interpose {
 
 std::atomic<int> tracked_requests{0};
 
-namespace {
+namespace {}  // namespace
 
-struct table {
-  std::mutex mutex;
-  std::unordered_map<MPI_Request, std::unique_ptr<tracked_request>> all;
+// By their handles, in lists that pass through them, so that adding one allocates nothing.
+class request_table {
+ public:
+  // Never destroyed: calls may be made while the program ends. Its place exists from the beginning, because functions
+  // that must not throw read it.
+  static request_table& get() noexcept {
+    alignas(request_table) static std::array<std::byte, sizeof(request_table)> place;
+    static auto* const t = new (place.data()) request_table;
+    return *t;
+  }
+
+  void add(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept {
+    std::unique_ptr<tracked_request> last = take(request);
+    // MPI libraries have one handle for all requests that are immediately complete.
+    if (last != nullptr && !last->persistent()) last->completed(0);
+    const std::lock_guard lock(mutex_);
+    r->handle_ = request;
+    auto& list = list_of(request);
+    r->next_ = std::move(list);
+    list = std::move(r);
+    tracked_requests.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] tracked_request* find(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    return place_of(request)->get();
+  }
+  // Null where it is not there.
+  std::unique_ptr<tracked_request> take(MPI_Request request) noexcept {
+    const std::lock_guard lock(mutex_);
+    auto* const place = place_of(request);
+    if (*place == nullptr) return nullptr;
+    std::unique_ptr<tracked_request> found = std::move(*place);
+    *place = std::move(found->next_);
+    tracked_requests.fetch_sub(1, std::memory_order_relaxed);
+    return found;
+  }
+  void clear() noexcept {
+    for (auto& list : lists_)
+      while (list != nullptr) static_cast<void>(take(list->handle_));
+  }
+
+ private:
+  static constexpr int lists = 10;  // as a power of two
+
+  // Fibonacci hashing: handles are addresses, or consecutive numbers.
+  std::unique_ptr<tracked_request>& list_of(MPI_Request request) noexcept {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+    return lists_[std::hash<MPI_Request>()(request) * golden >> (64 - lists)];
+  }
+  // That of the end of the list where it is not there.
+  std::unique_ptr<tracked_request>* place_of(MPI_Request request) noexcept {
+    auto* place = &list_of(request);
+    while (*place != nullptr && (*place)->handle_ != request) place = &(*place)->next_;
+    return place;
+  }
+
+  std::mutex mutex_;
+  std::array<std::unique_ptr<tracked_request>, std::size_t{1} << lists> lists_;
 };
 
-// Never destroyed: calls may be made while the program ends. Its place exists from the beginning, because functions
-// that must not throw read it.
-table& requests() noexcept {
-  alignas(table) static std::array<std::byte, sizeof(table)> place;
-  static auto* const t = new (place.data()) table;
-  return *t;
+void track(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept {
+  request_table::get().add(request, std::move(r));
 }
 
-}  // namespace
-
-void track(MPI_Request request, std::unique_ptr<tracked_request> r) {
-  table& t = requests();
-  const std::lock_guard lock(t.mutex);
-  auto& place = t.all[request];
-  // MPI libraries have one handle for all requests that are immediately complete.
-  if (place != nullptr && !place->persistent()) place->completed(0);
-  place = std::move(r);
-  tracked_requests.store(static_cast<int>(t.all.size()), std::memory_order_relaxed);
-}
-
-tracked_request* tracked(MPI_Request request) noexcept {
-  table& t = requests();
-  const std::lock_guard lock(t.mutex);
-  const auto found = t.all.find(request);
-  return found == t.all.end() ? nullptr : found->second.get();
-}
+tracked_request* tracked(MPI_Request request) noexcept { return request_table::get().find(request); }
 
 void untrack(MPI_Request request) noexcept {
-  table& t = requests();
-  std::unique_ptr<tracked_request> gone;  // its plan goes when the table is free
-  const std::lock_guard lock(t.mutex);
-  const auto found = t.all.find(request);
-  if (found == t.all.end()) return;
-  gone = std::move(found->second);
-  t.all.erase(found);
-  tracked_requests.store(static_cast<int>(t.all.size()), std::memory_order_relaxed);
+  static_cast<void>(request_table::get().take(request));  // its plan goes when the table is free
 }
 
-void untrack_all() noexcept {
-  table& t = requests();
-  const std::lock_guard lock(t.mutex);
-  t.all.clear();
-  tracked_requests.store(0, std::memory_order_relaxed);
-}
+void untrack_all() noexcept { request_table::get().clear(); }
 
-// All ranks have started it as often, so all take the same way.
+// All ranks have started it as often, so all take the same way. A start without memory is not counted.
 tracked_request::by tracked_request::next() {
+  if (ways_ != nullptr) ways_->prepare_start();
   ++starts_;
   sampled_ = false;
   if (ways_ != nullptr && ways_->lost()) {
@@ -107,9 +131,7 @@ int tracked_request::started(by who, double begun) noexcept {
       call_event call(observed_->call, observed_->kind, observed_->site, starts_);
       if (sampled_) call.traits.sample();
       call_ = call.started(who == by::plan ? ways_->by_taquin() : left_to_library(), observed_->data);
-    } catch (...) {
-      active_ = by::nobody;
-      return fail(comm_);
+    } catch (const std::bad_alloc&) {  // the call runs; it is missing in the report
     }
   }
   call_.seconds = now() - begun;

@@ -33,22 +33,19 @@ class tracked_request {
   };
 
   /// A persistent exchange. `ways` is null where the MPI library does all starts.
-  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> ways, std::optional<observation> o)
-      : comm_(comm), ways_(std::move(ways)), observed_(std::move(o)) {}
-  /// A started nonblocking exchange.
-  explicit tracked_request(const call_in_flight& begun) : call_(begun), active_(by::library), persistent_(false) {}
-  /// The same; `timed` is notified when it is complete, unless it is null.
-  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> timed, const call_in_flight& begun)
-      : comm_(comm), ways_(std::move(timed)), call_(begun), active_(by::library), persistent_(false) {}
-  /// A nonblocking exchange that taquin has started. The program holds `stand_in` until it is complete.
-  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> begun, const call_in_flight& call,
-                  mpi::inactive_request stand_in)
-      : comm_(comm),
-        ways_(std::move(begun)),
-        stand_in_(std::move(stand_in)),
-        call_(call),
-        active_(by::plan),
-        persistent_(false) {}
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> ways) : comm_(comm), ways_(std::move(ways)) {}
+  /// Its starts are recorded.
+  void observe(observation o) { observed_ = std::move(o); }
+  /// A nonblocking exchange that `server` may do, or whose time it records. Where it does it, the program holds
+  /// `stand_in` until it is complete. Both may be none.
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> server, mpi::inactive_request stand_in)
+      : comm_(comm), ways_(std::move(server)), stand_in_(std::move(stand_in)), persistent_(false) {}
+  /// It has started, by its server or by the MPI library.
+  void begun(bool by_server, const call_in_flight& call) noexcept {
+    active_ = by_server ? by::plan : by::library;
+    call_ = call;
+  }
+  [[nodiscard]] MPI_Request stand_in() const noexcept { return stand_in_.get(); }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
   [[nodiscard]] bool active() const noexcept { return active_ != by::nobody; }
@@ -69,6 +66,7 @@ class tracked_request {
   void spent(double seconds) noexcept { call_.seconds += seconds; }
 
  private:
+  friend class request_table;
   enum class by : std::uint8_t { nobody, library, plan };
 
   by next();
@@ -77,6 +75,8 @@ class tracked_request {
   int fail_start() noexcept;
   [[nodiscard]] outcome left_to_library() const;
 
+  MPI_Request handle_ = MPI_REQUEST_NULL;
+  std::unique_ptr<tracked_request> next_;  // in a list of the table
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::unique_ptr<served_exchange> ways_;
   mpi::inactive_request stand_in_;
@@ -91,7 +91,7 @@ class tracked_request {
 };
 
 /// Serves `request` from now on.
-void track(MPI_Request request, std::unique_ptr<tracked_request> r);
+void track(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept;
 /// Null for a request that is not tracked.
 tracked_request* tracked(MPI_Request request) noexcept;
 /// Forgets it.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 #include <string_view>
@@ -117,10 +118,11 @@ bool run_through(const exchange& x, const void* site, outcome* what_became) {
     o.memory = settings::get().memory;
     statistics stats;
     if (what_became != nullptr) o.stats = &stats;
+    const auto run_once = [&] { run(x, o); };
     if (has_site_rules())
-      by_rules_of(site, [&] { run(x, o); });
+      by_rules_of(site, std::cref(run_once));
     else
-      run(x, o);
+      run_once();
     if (what_became == nullptr) return;
     what_became->algorithm = stats.algorithm;
     if (stats.algorithm == "native") what_became->reason = reasons::chosen;

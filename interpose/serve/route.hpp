@@ -12,6 +12,8 @@
 #include "interpose/serve/device.hpp"
 #include "interpose/serve/next.hpp"
 #include "interpose/settings.hpp"
+#include "mpi/collectives.hpp"
+#include "taquin/error.hpp"
 #include "taquin/exchange.hpp"
 
 namespace taquin::interpose {
@@ -52,6 +54,19 @@ bool run_through(const exchange& x, const void* site, outcome* what);
 
 /// Prepares `x`, by `make`, under the same rules.
 bool make_through(const exchange& x, const void* site, outcome* what, const std::function<void()>& make);
+
+/// Returns the result of `make()`, which is local; null on all ranks where one has no memory for it. Collective.
+template <class Make>
+auto on_all_ranks_or_none(MPI_Comm comm, Make make) -> decltype(make()) {
+  decltype(make()) made;
+  try {
+    mpi::make_everywhere(comm, [&] { made = make(); });
+  } catch (const usage_error& e) {
+    if (!e.collective()) throw;
+    return nullptr;
+  }
+  return made;
+}
 
 /// An error of this rank alone: the communicator's handler is called with `code`, which is returned.
 int raise(MPI_Comm comm, int code) noexcept;

@@ -12,6 +12,9 @@ class served_exchange {
   served_exchange& operator=(const served_exchange&) = delete;
   virtual ~served_exchange() = default;
 
+  /// Of a persistent exchange, before each start is counted: takes the memory that the start needs. After an error the
+  /// start is not entered, and the program may repeat it.
+  virtual void prepare_start() {}
   /// Of a persistent exchange, asked in each start: whether taquin does it. The same on all ranks that have started as
   /// often.
   [[nodiscard]] virtual bool is_next() = 0;

@@ -59,12 +59,22 @@ std::size_t start_service::kind_of(const exchange& x) noexcept {
   return std::min<std::size_t>(first_kinds + std::bit_width(static_cast<std::uint64_t>(x.send.bytes(0))), kinds - 1);
 }
 
+bool start_service::is_long(const exchange& x, const neighbourhood& n) noexcept {
+  return x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > n.most_in_slot();
+}
+
+void start_service::prepare(MPI_Comm comm) {
+  slots_.prepare(comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds); });
+}
+
+std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const noexcept {
+  auto slots = slots_.candidate();
+  return slots == nullptr || is_long(x, *slots) || contests_[kind_of(x)].is_lost() ? nullptr : slots;
+}
+
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
-  if (!slots_.start(comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds); }))
-    return {{}, 0, slots_.reason(), {}};
-  // Messages of the MPI library move such blocks either way.
-  if (x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > slots()->most_in_slot())
-    return {{}, 0, reasons::long_blocks, {}};
+  if (!slots_.start(comm)) return {{}, 0, slots_.reason(), {}};
+  if (is_long(x, *slots())) return {{}, 0, reasons::long_blocks, {}};
   const std::size_t kind = kind_of(x);
   const auto notes = [&](int rank) -> start_trial::shared& {
     return reinterpret_cast<start_trial::shared*>(slots_.notes(rank))[kind];

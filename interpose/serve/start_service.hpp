@@ -37,7 +37,11 @@ class start_service {
   start_service(const start_service&) = delete;
   start_service& operator=(const start_service&) = delete;
 
-  /// Of the next call. Waits for no rank.
+  /// Before the next call: what it needs memory for. Local. After an error the call is not counted.
+  void prepare(MPI_Comm comm);
+  /// The slots that may do that call, or are compared with it; null where the MPI library does it. Local.
+  [[nodiscard]] std::shared_ptr<neighbourhood> candidate(const exchange& x) const noexcept;
+  /// The server of that call. Waits for no rank.
   turn next(MPI_Comm comm, const exchange& x);
   /// A timed call has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept;
@@ -51,6 +55,8 @@ class start_service {
 
   start_service(int rank, int ranks) noexcept : rank_(rank), ranks_(ranks) {}
   static std::size_t kind_of(const exchange& x) noexcept;
+  // Messages of the MPI library move such blocks either way.
+  static bool is_long(const exchange& x, const neighbourhood& n) noexcept;
 
   int rank_, ranks_;
   agreed_slots slots_;

@@ -57,6 +57,8 @@ class start_trial {
     if (may_change && decided_.closed && at >= decided_.last + again) begin_again();
     return t;
   }
+  /// The MPI library does the next start.
+  [[nodiscard]] bool is_lost() const noexcept { return decided_.closed && !decided_.chosen && starts_ > decided_.last; }
   /// A timed start has been completed, after so many seconds in MPI calls.
   void took(const turn& t, double seconds) noexcept {
     if (t.of != number_) return;

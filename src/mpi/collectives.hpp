@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include "base/collective_error.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/deadline.hpp"
@@ -222,6 +224,18 @@ void barrier(MPI_Comm comm);
 
 /// True on all ranks where `mine` is true on all.
 bool holds_everywhere(bool mine, MPI_Comm comm);
+
+/// Runs `make()`, which is local. Where a rank has no memory for it, all ranks throw (MPI_ERR_NO_MEM). Collective.
+template <class Make>
+void make_everywhere(MPI_Comm comm, Make make) {
+  bool made = true;
+  try {
+    make();
+  } catch (const std::bad_alloc&) {
+    made = false;
+  }
+  if (!holds_everywhere(made, comm)) detail::throw_lack_of_memory();
+}
 
 /// Returns the result of `make()`, whose calls wait inside the MPI library, where a rank cannot poll for failure
 /// notifications. So all ranks synchronize before and after it, and `make` must not fail on one rank alone. A rank with

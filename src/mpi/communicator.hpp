@@ -55,6 +55,8 @@ class communicator final : public detail::outliving {
     state->own(made);
     return state;
   }
+  /// `made` becomes the communicator of this state, which was made with none. Local, allocates nothing.
+  void own(MPI_Comm made);
   [[nodiscard]] lease keep() noexcept {
     users_.fetch_add(1, std::memory_order_relaxed);
     return lease(this);
@@ -138,7 +140,6 @@ class communicator final : public detail::outliving {
  private:
   friend class plan_tags;
   communicator() noexcept = default;
-  void own(MPI_Comm made);
   static const attribute<communicator>& states();
   int drop() noexcept;
   static int on_delete(MPI_Comm, int, void* value, void*);

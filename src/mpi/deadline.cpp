@@ -45,7 +45,10 @@ void refuse_nested(const call_record& r) {
   });
 }
 
-deadline::deadline(double seconds) : outer_(current_), begun_(PMPI_Wtime()), seconds_(seconds) { current_ = this; }
+deadline::deadline(double seconds) : outer_(current_), seconds_(seconds) {
+  begin();
+  current_ = this;
+}
 
 double deadline::waited() const { return PMPI_Wtime() - begun_; }
 
@@ -57,10 +60,14 @@ deadline::all_are_here::all_are_here() noexcept : deadline_(current_) {
 deadline::all_are_here::~all_are_here() {
   if (deadline_ == nullptr) return;
   deadline_->not_before_ = 0;
-  deadline_->begun_ = PMPI_Wtime();
+  deadline_->begin();
 }
 
 void deadline::look_at_clock(const awaited* what) {
+  const double longest_gap = seconds_ / 10;
+  const double now = PMPI_Wtime();
+  begun_ += std::max(now - looked_ - longest_gap, 0.0);
+  looked_ = now;
   if (told_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
   told_ = true;
   expired(what);

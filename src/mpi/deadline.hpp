@@ -29,7 +29,8 @@ class awaited {
   ~awaited() = default;
 };
 
-/// The call that this thread is in, if it has a timeout: from its beginning to its end.
+/// The call that this thread is in, if it has a timeout: from its beginning to its end. Only time in which it looks at
+/// the clock counts. In a longer gap than a tenth of the timeout it works, or has no core, and others may wait for it.
 class deadline {
  public:
   deadline(const deadline&) = delete;
@@ -65,7 +66,7 @@ class deadline {
     ~paused() {
       current_ = deadline_;
       if (deadline_ != nullptr) [[unlikely]]
-        deadline_->begun_ = PMPI_Wtime();
+        deadline_->begin();
     }
 
    private:
@@ -78,13 +79,15 @@ class deadline {
   [[nodiscard]] double waited() const;
 
  private:
+  void begin() noexcept { begun_ = looked_ = PMPI_Wtime(); }
   void look_at_clock(const awaited* what);
   /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
 
   static constinit thread_local deadline* current_;
   deadline* outer_;
-  double begun_;
+  double begun_ = 0;
+  double looked_ = 0;  // at the clock
   double seconds_;
   double not_before_ = 0;  // when it may expire
   bool told_ = false;

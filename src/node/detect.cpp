@@ -165,9 +165,12 @@ const node_view* known_nodes(const mpi::communicator& comm) noexcept { return co
 std::vector<int> first_ranks_of_machines(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  std::vector<place> all(as_size(ranks));
+  std::vector<place> all;
+  std::vector<int> first;
+  mpi::make_everywhere(comm, [&] { all.resize(as_size(ranks)); });
   mpi::allgather(place(), std::span(all), comm);
-  return first_ranks(all);
+  mpi::make_everywhere(comm, [&] { first = first_ranks(all); });
+  return first;
 }
 
 std::vector<int> ranks_of_node(MPI_Comm world) {
@@ -177,10 +180,14 @@ std::vector<int> ranks_of_node(MPI_Comm world) {
   TAQUIN_MPI(PMPI_Comm_rank(world, &rank));
   const auto& given = environment::get().nodes;
   if (!given.empty() && check_sizes_of_nodes(given, ranks, "TAQUIN_NODES")) return {};
-  const level nodes =
-      given.empty() ? level::of("node", first_ranks_of_machines(world)) : topology::of_sizes(given).nodes();
-  const auto mine = nodes.members(nodes.group[as_size(rank)]);
-  return {mine.begin(), mine.end()};
+  const std::vector<int> found = given.empty() ? first_ranks_of_machines(world) : std::vector<int>();
+  std::vector<int> here;
+  mpi::make_everywhere(world, [&] {
+    const level nodes = given.empty() ? level::of("node", found) : topology::of_sizes(given).nodes();
+    const auto mine = nodes.members(nodes.group[as_size(rank)]);
+    here.assign(mine.begin(), mine.end());
+  });
+  return here;
 }
 
 }  // namespace taquin::detail

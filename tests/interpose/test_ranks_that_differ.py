@@ -38,18 +38,31 @@ def lacks_memory(run, ranks, *kind, **settings):
          "lack of memory: [1-9][0-9]* requests failed")
 
 
-@pytest.mark.parametrize("ranks", [2] if MPI == "mpich" else [2, 3])  # MPICH's ranks wait for the processor of others
-def test_a_rank_lacks_memory(run, ranks):
-    lacks_memory(run, ranks)
+FEW = [2] if MPI == "mpich" else [2, 3]  # MPICH's ranks wait for the processor of others
+KINDS = ("blocking", "merged", "neighbours", "starts", "persistent")  # merged: communicators may hold other jobs
 
 
-@pytest.mark.parametrize("ranks", [2] if MPI == "mpich" else [2, 3])
-def test_a_rank_lacks_memory_where_communicators_may_hold_other_jobs(run, ranks):
-    lacks_memory(run, ranks, "merged")
+@pytest.mark.parametrize("kind", [k for k in KINDS if k != "persistent" or MPI != "abi"])
+@pytest.mark.parametrize("ranks", FEW)
+def test_a_rank_lacks_memory(run, ranks, kind):
+    lacks_memory(run, ranks, kind)
 
 
-def test_a_rank_lacks_memory_between_nodes(run):
-    lacks_memory(run, 2, TAQUIN_NODES="1,1")
+@pytest.mark.parametrize("kind", ("blocking", "neighbours", "starts", "persistent"))
+def test_a_rank_lacks_memory_between_nodes(run, kind):
+    lacks_memory(run, 2, kind, TAQUIN_NODES="1,1")
+
+
+@pytest.mark.parametrize("settings", [{}, {"TAQUIN_REPORT": "full:/dev/null", "TAQUIN_RECORD": "recording"}],
+                         ids=["serving", "observing"])
+def test_a_rank_lacks_memory_in_init(run, settings):
+    """At the n-th request and all that follow, until there is no n-th one. Where it lacks memory no rank is served."""
+    for request in range(200):
+        told = run(job(2, "lack_of_memory", "init", str(request), **settings))
+        if "MPI_Init: no request failed" in told:
+            break
+        says(told, "taquin stands aside|without the preloaded library")
+    assert 5 < request < 199
 
 
 # On a node, between nodes, and by messages. A call that waits for 10 s fails.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "mpi/deadline.hpp"
 #include "node/peer_records.hpp"
 #include "support/world.hpp"
 
@@ -351,6 +352,30 @@ TEST_F(disagreement, on_the_form_is_named_with_the_calls_of_both_ranks) {
   expect_mentions(told, "rank 1 redistribution (");
   run(ints(comm.get()));
   for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
+}
+
+// A rank that was busy, or had no core, has not waited: others may have waited for it.
+TEST(deadline, counts_no_gap_in_which_its_rank_does_not_look) {
+  class counted final : public mpi::deadline {
+   public:
+    counted() : deadline(0.2) {}
+    bool over = false;
+
+   private:
+    void expired(const mpi::awaited*) override { over = true; }
+  };
+  counted wait;
+  constexpr unsigned microseconds = 500'000;
+  usleep(microseconds);
+  mpi::deadline::look(nullptr);
+  EXPECT_FALSE(wait.over);
+  {
+    const mpi::deadline::paused busy;
+    usleep(microseconds);
+  }
+  mpi::deadline::look(nullptr);
+  EXPECT_FALSE(wait.over);
+  while (!wait.over) mpi::deadline::look(nullptr);
 }
 
 }  // namespace
