@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -48,7 +49,11 @@ const mpi::attribute<kept_for>& kept() {
   return all;
 }
 
-kept_for* find(MPI_Comm comm) { return comm == MPI_COMM_NULL ? nullptr : kept().find(comm); }
+const owned_options defaults;  // made when the library is loaded
+std::atomic<bool> any_kept{false};
+
+// Allocates nothing.
+kept_for* find(MPI_Comm comm) { return comm == MPI_COMM_NULL || !any_kept ? nullptr : kept().find(comm); }
 
 // The state of `comm`, made if it does not exist.
 kept_for& of(MPI_Comm comm) {
@@ -56,6 +61,7 @@ kept_for& of(MPI_Comm comm) {
   if (kept_for* stored = find(comm)) return *stored;
   auto made = std::make_unique<kept_for>();
   kept().set(comm, made.get());
+  any_kept = true;
   return *made.release();  // the communicator's now
 }
 
@@ -112,9 +118,13 @@ std::shared_ptr<statistics> statistics_of(MPI_Comm comm) {
   return stored != nullptr ? stored->counted : nullptr;
 }
 
-owned_options options_of(MPI_Comm comm, MPI_Info info) {
+const owned_options& chosen_for(MPI_Comm comm) {
   const kept_for* stored = find(comm);
-  owned_options o = stored != nullptr ? stored->chosen : owned_options{};
+  return stored != nullptr ? stored->chosen : defaults;
+}
+
+owned_options options_of(MPI_Comm comm, MPI_Info info) {
+  owned_options o = chosen_for(comm);
   if (info == MPI_INFO_NULL) return o;
   refuse_unknown(info);
   for (const option_row& row : option_table)
@@ -131,10 +141,8 @@ void set_options(MPI_Comm comm, const TAQUIN_Options* given) {
 void get_options(MPI_Comm comm, TAQUIN_Options* wanted) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (wanted == nullptr) throw usage_error("null options", MPI_ERR_ARG);
-  static const owned_options defaults;
   const std::size_t size = wanted->size;
-  const kept_for* stored = find(comm);
-  TAQUIN_Options o = to_c(stored != nullptr ? stored->chosen : defaults);
+  TAQUIN_Options o = to_c(chosen_for(comm));
   o.size = size;
   std::memcpy(wanted, &o, std::min(size, sizeof o));
 }

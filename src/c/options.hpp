@@ -14,6 +14,9 @@ namespace taquin::detail {
 /// The options that TAQUIN_Comm_set_options set on `comm`, or the defaults. The texts live as long as the setting.
 options options_of(MPI_Comm comm);
 
+/// The same with those options that only some operations have. Allocates nothing.
+const owned_options& chosen_for(MPI_Comm comm);
+
 /// Where the calls on `comm` are counted, by options_of(); null if they are not. For plans: the program may set them
 /// again meanwhile.
 std::shared_ptr<statistics> statistics_of(MPI_Comm comm);

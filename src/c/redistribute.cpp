@@ -71,7 +71,7 @@ int TAQUIN_Redistribution_create(void* data, MPI_Count blocks, MPI_Count block_l
     std::unique_ptr<TAQUIN_Redistribution_state> made(new (std::nothrow)
                                                           TAQUIN_Redistribution_state{.comm = handle_comm(comm)});
     if (made == nullptr) invalid_text = taquin::detail::lacks_memory_text;
-    const taquin::detail::owned_options of_comm = taquin::detail::options_of(comm, MPI_INFO_NULL);
+    const taquin::detail::owned_options& of_comm = taquin::detail::chosen_for(comm);
     const taquin::redistribute_options o{.algorithm = algorithm == nullptr ? "auto" : algorithm,
                                          .memory = memory,
                                          .least_progress = of_comm.least_progress,
