@@ -173,8 +173,6 @@ void print_redistributions_text() {
     fmt::print("{}\n  {}\n  rounds  {}\n  memory  {} extra at {} ranks with {} blocks of {}\n  source  {}\n", a->name,
                a->summary, a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks, sample_blocks,
                show_size(sample_block), a->source);
-  fmt::print("Scratch memory on a rank of p with m blocks: at most {} + {}·p + {}·m bytes and buffers.\n",
-             detail::table_bytes::fixed, detail::table_bytes::rank, detail::table_bytes::block);
 }
 
 // Permutations and the collectives that are built from them.

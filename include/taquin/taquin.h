@@ -302,7 +302,7 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 /* The null redistribution. */
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
-/* An array of `blocks` blocks (at most 10^9; any number on each rank) of `block_length` elements of `type`.
+/* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: bytes of
  * scratch memory on this rank, TAQUIN_UNLIMITED for any. The communicator's options have `progress`, `in_flight`,
  * `timeout`, `on_timeout` and `least_progress`. Collective. An error of one rank is an error on all; only a null

@@ -1,4 +1,4 @@
-// cyclic: a root finds cycles and chains of transfers, and all execute them as they are found.
+// cyclic: a root finds cycles and chains of transfers, then all execute them without it.
 //
 // Source:  Siegel & Siegel, section 2.2 and Fig. 2: a depth-first search of the transmission graph with a few
 //          edges of each rank at the root at a time; edges come in and actions go out while it runs, several in a
@@ -6,8 +6,8 @@
 // Rounds:  increments: of each action q/c, where c is the least free space on its cycle. Edges by increasing rank make
 //          a transpose a sequence of pairs in dictionary order, at which ranks wait for each other.
 // Bytes:   every block once; copies: a sort before every action.
-// Memory:  4 bytes per block (a sort, or where blocks go), 103 per rank on the root beside what all algorithms take, 71
-//          where memory is short and messages have one edge or action.
+// Memory:  36 bytes per block (the schedule and a sort), 95 per rank on the root beside what all algorithms take,
+//          63 where memory is short and messages have one edge or action.
 // Limits:  none: if a rank has no free block an increment is one block, and goes through a staging block.
 // Wins:    few long cycles with large weights, such as shifts.
 // Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.
@@ -32,8 +32,7 @@ enum class note : word { edge, more, act, taken, end };
 // The edges of one rank, given to the root some at a time, by increasing rank; "to no rank" after the last.
 class edge_source {
  public:
-  edge_source(const targets& t, int rank, std::size_t together)
-      : t_(t), own_(as_size(rank)), ranks_(t.out_at.size() - 1), together_(together) {
+  edge_source(const targets& t, std::size_t together) : t_(t), ranks_(t.out_at.size() - 1), together_(together) {
     skip();
   }
   /// The next message.
@@ -51,10 +50,9 @@ class edge_source {
 
  private:
   void skip() {
-    while (rank_ < ranks_ && (rank_ == own_ || t_.out_at[rank_ + 1] == t_.out_at[rank_])) ++rank_;
+    while (rank_ < ranks_ && t_.out_at[rank_ + 1] == t_.out_at[rank_]) ++rank_;
   }
   const targets& t_;
-  std::size_t own_;
   std::size_t ranks_;
   std::size_t together_;
   std::size_t rank_ = 0;
@@ -128,6 +126,19 @@ class root_queues {
   std::pmr::vector<cyclic_action> actions_;
 };
 
+// The action that a rank executes, and how many of each rank's blocks have arrived.
+struct action_list {
+  explicit action_list(std::pmr::memory_resource* memory) : actions(memory), got(memory) {}
+  std::pmr::vector<cyclic_action> actions;
+  std::pmr::vector<std::uint32_t> got;
+
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&action_list::actions, at_most{s.outgoing + s.incoming});
+    each(&action_list::got, s.ranks);
+  }
+};
+
 // Free blocks: published to each rank, and of each rank.
 struct free_blocks {
   explicit free_blocks(std::pmr::memory_resource* memory) : own(memory), room(memory) {}
@@ -174,6 +185,13 @@ class told_actions {
   std::pmr::vector<std::uint32_t> of_;
 };
 
+std::size_t bytes(const table_sizes& s) noexcept {
+  const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks) +
+                               array_list::bytes<told_actions>(s.ranks) +
+                               array_list::bytes<root_queues>(s.ranks, s.buffers);
+  return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
+}
+
 // The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it
 // notifies all ranks.
 void search(machine& m, cyclic_planner& plan, told_actions& told, root_queues& queues) {
@@ -190,108 +208,55 @@ void search(machine& m, cyclic_planner& plan, told_actions& told, root_queues& q
   for (int r = 0; r < m.ranks; ++r) m.net->post(r, std::array<word, 1>{static_cast<word>(note::end)});
 }
 
-// One rank, which schedules if it is the root, while it executes. Actions go out as soon as they are found, and each
-// rank executes its own in the order of the search. So the first one that is not complete has all its ranks, and ends.
-class cyclic_rank {
- public:
-  cyclic_rank(machine& m, const targets& t, const free_blocks& free)
-      : m_(m),
-        t_(t),
-        edges_(t, m.rank, m.sizes.edges),
-        plan_(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory),
-        told_(m.sizes.per_peer, m.memory),
-        queues_(m.sizes, m.memory),
-        actions_(m.memory),
-        got_(m.memory) {
-    array_list::take(told_, m.rank == root ? as_size(m.ranks) : 0);
-    array_list::take(queues_, m.rank == root ? as_size(m.ranks) : 0, m.sizes);
-    array_list::take(*this, m.tables());
-    std::copy_n(t.in_at.begin(), got_.size(), got_.begin());
-  }
-  static task run(machine& m, cyclic_rank& r) {
-    r.tell_root(r.edges_.next());
-    for (std::size_t done = 1;; ++done) {
-      while (r.actions_.empty() && !r.ended_) r.handle(co_await m.net->next());
-      if (r.actions_.empty()) co_return;
-      const cyclic_action a = r.actions_.front();
-      r.actions_.erase(r.actions_.begin());
-      co_await execute(m, r, a);
-      if (done % r.told_.together() == 0) r.tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
+// The first stage: the schedule.
+task make_schedule(machine& m, const targets& t, action_list& mine) {
+  edge_source edges(t, m.sizes.edges);
+  const auto tell_root = [&](const auto& words) { m.net->post(root, words); };
+  free_blocks free(m.memory);
+  array_list::take(free, as_size(m.ranks));
+  slot live = 0;
+  for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
+  free.own[root] = m.blocks() - live;
+  co_await m.net->alltoall(free.own, free.room);
+  cyclic_planner plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory);
+  told_actions told(m.sizes.per_peer, m.memory);
+  array_list::take(told, m.rank == root ? as_size(m.ranks) : 0);
+  root_queues queues(m.sizes, m.memory);
+  array_list::take(queues, m.rank == root ? as_size(m.ranks) : 0, m.sizes);
+  tell_root(edges.next());
+  for (bool going = true; going;) {
+    const event e = co_await m.net->next();
+    switch (static_cast<note>(e.words[0])) {
+      case note::edge:
+        queues.put(e.peer, e.words.subspan(1));
+        queues.give(e.peer, plan);
+        search(m, plan, told, queues);
+        break;
+      case note::taken:
+        told.taken(e.peer);
+        search(m, plan, told, queues);
+        break;
+      case note::more:
+        tell_root(edges.next());
+        break;
+      case note::act:
+        for (std::span<const word> a = e.words.subspan(1); !a.empty(); a = a.subspan(4)) {
+          mine.actions.push_back({static_cast<int>(a[0]), static_cast<int>(a[1]), a[2], a[3]});
+          if (mine.actions.size() % told.together() == 0)
+            tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
+        }
+        break;
+      case note::end:
+        going = false;
+        break;
     }
   }
-
-  static std::size_t bytes(const table_sizes& s) noexcept {
-    return array_list::bytes<cyclic_rank>(s) + array_list::bytes<free_blocks>(s.ranks) +
-           array_list::bytes<cyclic_planner>(s.ranks) + array_list::bytes<told_actions>(s.ranks) +
-           array_list::bytes<root_queues>(s.ranks, s.buffers) +
-           std::max((s.blocks + 1) * sizeof(slot), block_map::sort_bytes(s.slots(), s.ranks));
-  }
-
-  template <class Each>
-  static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&cyclic_rank::actions_, at_most{s.buffers.per_peer});
-    each(&cyclic_rank::got_, s.ranks);
-  }
-
- private:
-  void tell_root(std::span<const word> words) { m_.net->post(root, words); }
-  void handle(const event& e);
-  [[nodiscard]] std::pmr::vector<slot> places_for(const cyclic_action& a);
-  static task execute(machine& m, cyclic_rank& r, const cyclic_action& a);
-
-  machine& m_;
-  const targets& t_;
-  edge_source edges_;
-  cyclic_planner plan_;
-  told_actions told_;
-  root_queues queues_;
-  std::pmr::vector<cyclic_action> actions_;  // to be executed
-  std::pmr::vector<std::uint32_t> got_;      // the number of the next block of each rank
-  bool ended_ = false;                       // no more actions arrive
-};
-
-void cyclic_rank::handle(const event& e) {
-  switch (static_cast<note>(e.words[0])) {
-    case note::edge:
-      queues_.put(e.peer, e.words.subspan(1));
-      queues_.give(e.peer, plan_);
-      search(m_, plan_, told_, queues_);
-      break;
-    case note::taken:
-      told_.taken(e.peer);
-      search(m_, plan_, told_, queues_);
-      break;
-    case note::more:
-      tell_root(edges_.next());
-      break;
-    case note::act:
-      for (std::span<const word> a = e.words.subspan(1); !a.empty(); a = a.subspan(4))
-        actions_.push_back({static_cast<int>(a[0]), static_cast<int>(a[1]), a[2], a[3]});
-      break;
-    case note::end:
-      ended_ = true;
-      break;
-  }
 }
 
-// The places of the blocks that an action brings.
-std::pmr::vector<slot> cyclic_rank::places_for(const cyclic_action& a) {
-  std::pmr::vector<slot> places(m_.memory);
-  if (a.from < 0) return places;
-  places.resize(a.blocks);
-  auto& at = got_[as_size(a.from)];
-  for (slot x = 0; x < m_.blocks(); ++x)
-    if (const need n(t_.place[x]); n.what() == need::kind::elsewhere && n.number() - at < a.blocks)
-      places[n.number() - at] = x;
-  at += a.blocks;
-  return places;
-}
-
-// Increments are received into free space first, then into what the last increment left.
-task cyclic_rank::execute(machine& m, cyclic_rank& r, const cyclic_action& a) {
+// One action. Increments are received into free space first, then into what the last increment left.
+task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) {
   block_map& map = *m.map;
   co_await sort_by_rank(m);
-  const std::pmr::vector<slot> places = r.places_for(a);
   slot first = 0;
   slot live = 0;
   for (slot s = 0; !map.free(s); ++s, ++live)
@@ -302,7 +267,7 @@ task cyclic_rank::execute(machine& m, cyclic_rank& r, const cyclic_action& a) {
     const slot n = std::min(a.increment, a.blocks - done);
     int pending = 0;
     if (a.from >= 0) {
-      for (slot k = 0; k < n; ++k) map.expect(free_region + k, {m.rank, places[done + k]});
+      for (slot k = 0; k < n; ++k) map.expect(free_region + k, {m.rank, indices[done + k]});
       m.net->receive(a.from, unit_run{free_region, n}, 0);
       ++pending;
     }
@@ -314,36 +279,30 @@ task cyclic_rank::execute(machine& m, cyclic_rank& r, const cyclic_action& a) {
         ++pending;
       }
     }
-    while (pending > 0) {
-      const event e = co_await m.net->next();
-      if (e.what == event::kind::message) {
-        r.handle(e);
-        continue;
-      }
-      m.settle(e);
-      --pending;
-    }
+    for (; pending > 0; --pending) m.settle(co_await m.net->next());
     free_region = a.to >= 0 ? first + done : free_region + n;
     ++m.rounds;
   }
   if (extra && a.from >= 0 && a.to >= 0) map.move(live, free_region);
 }
 
-std::size_t bytes(const table_sizes& s) noexcept { return cyclic_rank::bytes(s); }
-
 task run_cyclic(machine& m) {
   targets learned(m.memory);
-  if (m.known == nullptr) co_await learn_sources(m, learned);
-  targets& t = m.known != nullptr ? *m.known : learned;
-  t.forget_order();
-  free_blocks free(m.memory);
-  array_list::take(free, as_size(m.ranks));
-  slot live = 0;
-  for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
-  free.own[root] = m.blocks() - live;
-  co_await m.net->alltoall(free.own, free.room);
-  cyclic_rank mine(m, t, free);
-  co_await cyclic_rank::run(m, mine);
+  if (m.known == nullptr) co_await exchange_targets(m, learned);
+  const targets& t = m.known != nullptr ? *m.known : learned;
+  action_list mine(m.memory);
+  array_list::take(mine, m.tables(t));
+  co_await make_schedule(m, t, mine);
+  std::copy_n(t.in_at.begin(), mine.got.size(), mine.got.begin());
+  for (const cyclic_action& a : mine.actions) {
+    std::span<const slot> indices;
+    if (a.from >= 0) {
+      auto& at = mine.got[as_size(a.from)];
+      indices = std::span(t.index).subspan(at, a.blocks);
+      at += a.blocks;
+    }
+    co_await execute(m, a, indices);
+  }
 }
 
 // Each action uses up about one edge of each rank on its cycle, and ranks with several edges wait for each other as in
@@ -365,7 +324,7 @@ seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
 
 const redistribution_algorithm cyclic_redistribution{
     .name = "cyclic",
-    .summary = "a root finds cycles and chains of transfers, which all execute as they are found",
+    .summary = "a root finds cycles and chains of transfers, which are then executed without it",
     .source = "Siegel & Siegel 2.2",
     .rounds = "increments of actions",
     .memory = bytes,

@@ -1,7 +1,6 @@
 // The memory of a redistribution, computed from the arrays that its parts declare.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -49,12 +48,12 @@ struct buffer_choice {
 };
 
 /// The largest buffers within `memory`: messages of fewer blocks, then fewer buffers, then equal parts of blocks, as
-/// few as possible. Null where none fit. Without a limit `memory` is redistribution_tables and default_buffers. Pure.
+/// few as possible. Null where none fit. Without a limit blocks of at most 16 KiB have the largest buffers, and larger
+/// ones buffers of 1% of the data, at least 64 KiB. Pure.
 std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std::size_t memory) noexcept;
 
-/// The least memory for which there is a choice, and the memory whose choice is that without a limit.
+/// The least memory for which there is a choice.
 std::size_t least_memory(const redistribution_problem& p) noexcept;
-std::size_t usual_memory(const redistribution_problem& p) noexcept;
 
 /// The buffers of a rank that has no blocks.
 buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem& p) noexcept;
@@ -62,24 +61,16 @@ buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem
 /// Parts of blocks have at least these bytes.
 constexpr std::size_t least_part = 4096;
 
-/// The formula of the documentation: the most bytes on a rank, for each rank and each of its blocks, beside buffers.
-struct table_bytes {
-  static constexpr std::size_t fixed = 21504;
-  static constexpr std::size_t rank = 300;
-  static constexpr std::size_t block = 16;
-};
-constexpr std::size_t redistribution_tables(std::size_t ranks, std::size_t blocks) noexcept {
-  return table_bytes::fixed + table_bytes::rank * ranks + table_bytes::block * blocks;
+/// The bound that the documentation promises, linear in each argument.
+constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
+                                           std::size_t block_bytes) noexcept {
+  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
 }
-/// The buffers where there is no limit, at most: 1% of the data, and at least 1.5 MiB for blocks of at most 16 KiB, 64
-/// KiB for larger ones.
-constexpr std::size_t default_buffers(std::size_t blocks, std::size_t block_bytes) noexcept {
-  const std::size_t least = block_bytes <= 16384 ? std::size_t{3} << 19U : std::size_t{1} << 16U;
-  return std::max(blocks * block_bytes / 100, least);
-}
-/// The least buffers, for blocks that go in so many equal parts.
-constexpr std::size_t least_buffers(std::size_t block_bytes, std::size_t parts) noexcept {
-  return 3 * (block_bytes / parts);
+
+/// The bound of the least memory, for blocks that go in so many equal parts.
+constexpr std::size_t least_redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
+                                                 std::size_t block_bytes, std::size_t parts) noexcept {
+  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks * parts + 3 * (block_bytes / parts);
 }
 
 }  // namespace taquin::detail

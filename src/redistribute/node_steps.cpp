@@ -70,6 +70,7 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
       in_at_(s.blocks.size() + 1, 0, &memory),
       index_(&memory),
       staged_(&memory),
+      taken_(map_.blocks(), &memory),
       sources_(map_.slots(), no_slot, &memory),
       copied_(units.bytes_copied()) {
   index_.reserve(map_.blocks());
@@ -190,7 +191,7 @@ bool node_steps::learn() {
   for (slot k = 0; k < map_.blocks(); ++k)
     if (map_[k].rank == c_.rank()) {
       ++stay;
-      good = take(map_[k].index) && good;
+      good = taken_.add(map_[k].index) && good;
     }
   std::size_t come = 0;
   for (int from = 0; from < c_.size(); ++from) {
@@ -204,7 +205,7 @@ bool node_steps::learn() {
     const mailbox& line = c_.from(from);
     const auto* const list = reinterpret_cast<const listed*>(c_.room(from) + line.place);
     for (std::uint64_t i = 0; i < line.size(); ++i) {
-      good = take(list[i].index) && good;
+      good = taken_.add(list[i].index) && good;
       index_.push_back(list[i].index);
     }
   }

@@ -12,7 +12,6 @@
 #include <memory_resource>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/memory_budget.hpp"
@@ -21,6 +20,7 @@
 #include "node/shared_buffers.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/check_map.hpp"
+#include "redistribute/place_set.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -72,8 +72,6 @@ class node_steps {
   void choose_way();
   void write_lists(const given_map& given);
   bool learn();
-  // False if it is taken.
-  bool take(slot place) noexcept { return std::exchange(sources_[place], place) == no_slot; }
   bool read(int source, const mailbox& line);
   void pack();
   void put();
@@ -88,8 +86,9 @@ class node_steps {
   std::pmr::vector<std::uint32_t> in_at_;   // ranks + 1: where each rank's part of index_ begins
   std::pmr::vector<slot> index_;            // where the blocks of others go
   std::pmr::vector<slot> staged_;           // where the blocks in staging go
-  std::pmr::vector<slot> sources_;          // places that are taken; then, of blocks that stay, while they are permuted
-  const listed* list_ = nullptr;            // in this rank's room of the first step
+  place_set taken_;
+  std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
+  const listed* list_ = nullptr;    // in this rank's room of the first step
   mailbox::kind way_ = mailbox::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used

@@ -177,8 +177,8 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   for (std::size_t i = 0; i < a.mine.size(); i += 2) f.parked.push_back({a.mine[i], a.mine[i + 1]});
 }
 
-// Where the words of moving blocks are: those that are granted, then those that are parked.
-void place_words(const phase& f, addresses& all) {
+// The destinations of moving blocks: the index for a block that is granted, rank and index for one that is parked.
+task exchange_addresses(machine& m, phase& f, addresses& all) {
   const std::size_t p = f.out.size();
   array_list::take(all, p, 0U, 0U);
   auto& [out, out_at, in, in_at] = all;
@@ -186,53 +186,31 @@ void place_words(const phase& f, addresses& all) {
     out_at[r + 1] = f.send[r];
     in_at[r + 1] = f.take[r];
   }
-  for (const auto& [peer, n] : f.parked) (f.parks ? out_at : in_at)[peer + 1] += n;
+  for (const auto& [peer, n] : f.parked) (f.parks ? out_at : in_at)[peer + 1] += 2 * n;
   std::inclusive_scan(out_at.begin(), out_at.end(), out_at.begin());
   std::inclusive_scan(in_at.begin(), in_at.end(), in_at.begin());
   array_list::take(all, p, out_at[p], in_at[p]);
-}
-
-// Calls visit(word, slot) for each block that leaves.
-template <class Visit>
-void for_each_leaving(const phase& f, addresses& all, Visit visit) {
-  for (std::size_t r = 0; r < f.send.size(); ++r)
-    for (slot k = 0; k < f.send[r]; ++k) visit(all.out[all.out_at[r] + k], f.begin[r] + k);
+  const block_map& map = *m.map;
+  for (std::size_t r = 0; r < p; ++r)
+    for (slot k = 0; k < f.send[r]; ++k) out[out_at[r] + k] = map[f.begin[r] + k].index;
   slot from = f.parks_from;
   if (f.parks)
-    for (const auto& [peer, n] : f.parked)
-      for (slot k = 0; k < n; ++k) visit(all.out[all.out_at[peer] + f.send[peer] + k], from++);
-}
-
-// Calls visit(word, slot) for each block that arrives: in free slots in the same order.
-template <class Visit>
-void for_each_arriving(const phase& f, const addresses& all, Visit visit) {
-  slot into = f.live;
-  for (std::size_t r = 0; r < f.take.size(); ++r)
-    for (slot k = 0; k < f.take[r]; ++k) visit(all.in[all.in_at[r] + k], into++);
-  if (!f.parks)
-    for (const auto& [peer, n] : f.parked)
-      for (slot k = 0; k < n; ++k) visit(all.in[all.in_at[peer] + f.take[peer] + k], into++);
-}
-
-// The destinations of moving blocks: their indices, and, where blocks are parked, their ranks.
-task exchange_addresses(machine& m, phase& f, bool park) {
-  addresses all(m.memory);
-  place_words(f, all);
-  auto& [out, out_at, in, in_at] = all;
-  block_map& map = *m.map;
-  for_each_leaving(f, all, [&](word& w, slot s) { w = map[s].index; });
+    for (const auto& [peer, n] : f.parked) {
+      word* to = out.data() + out_at[peer] + f.send[peer];
+      for (slot k = 0; k < n; ++k, ++from) {
+        *to++ = static_cast<word>(map[from].rank);
+        *to++ = map[from].index;
+      }
+    }
   co_await m.net->exchange(out, out_at, in, in_at);
-  for_each_arriving(f, all, [&](word w, slot s) { map.expect(s, {m.rank, w}); });
-  if (!park) co_return;
-  for_each_leaving(f, all, [&](word& w, slot s) { w = static_cast<word>(map[s].rank); });
-  co_await m.net->exchange(out, out_at, in, in_at);
-  for_each_arriving(f, all, [&](word w, slot s) { map.expect(s, {static_cast<std::int32_t>(w), map[s].index}); });
 }
 
 // Moves the blocks: at most one message of granted and one of parked blocks per pair of ranks.
-task transfer(machine& m, phase& f, bool park) {
+task transfer(machine& m, phase& f) {
   block_map& map = *m.map;
-  co_await exchange_addresses(m, f, park);
+  addresses all(m.memory);
+  co_await exchange_addresses(m, f, all);
+  const auto& [out, out_at, in, in_at] = all;
   int pending = 0;
   slot into = f.live;
   const auto receive = [&](std::size_t from, slot n) {
@@ -247,10 +225,16 @@ task transfer(machine& m, phase& f, bool park) {
       ++pending;
     }
   };
-  for (std::size_t r = 0; r < f.take.size(); ++r)
+  for (std::size_t r = 0; r < f.take.size(); ++r) {
+    for (slot k = 0; k < f.take[r]; ++k) map.expect(into + k, {m.rank, in[in_at[r] + k]});
     if (f.take[r] > 0) receive(r, f.take[r]);
+  }
   if (!f.parks)
-    for (const auto& [peer, n] : f.parked) receive(peer, n);
+    for (const auto& [peer, n] : f.parked) {
+      const word* at = in.data() + in_at[peer] + f.take[peer];
+      for (slot k = 0; k < n; ++k, at += 2) map.expect(into + k, {static_cast<std::int32_t>(at[0]), at[1]});
+      receive(peer, n);
+    }
   if (m.sizes.gated) {
     m.net->post_now();
     std::array<std::uint64_t, 1> nothing{};
@@ -269,10 +253,10 @@ task transfer(machine& m, phase& f, bool park) {
 
 }  // namespace
 
-// Blocks that leave have a place, and incoming ones need one: together at most all places. A rank parks or has space:
-// there are fewer pairs than ranks, and two words for either rank of a pair.
+// Blocks that leave have a place, and incoming ones need one: together at most all places, with two words each. A rank
+// parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
 std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
-  const std::size_t moving = array_list::bytes<addresses>(s.ranks, s.blocks + 1, 0U);
+  const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
   const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;
   return array_list::bytes<phase>(s.ranks) + std::max({moving, answers, block_map::sort_bytes(s.slots(), s.ranks)});
 }
@@ -293,7 +277,6 @@ seconds phases_cost(const redistribution_load& l, const machine_model& m, bool p
 }
 
 task run_phases(machine& m, bool park) {
-  if (m.known != nullptr) m.known->forget_order();
   phase f(m);
   std::uint64_t left_before = 0;
   int fruitless = 0;
@@ -334,7 +317,7 @@ task run_phases(machine& m, bool park) {
     f.parks = false;
     f.parked.clear();
     if (park) co_await agree_on_parking(m, f, asked - taken);
-    co_await transfer(m, f, park);
+    co_await transfer(m, f);
     ++m.rounds;
   }
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <utility>
+
+#include "redistribute/place_set.hpp"
 
 namespace taquin::detail {
 
@@ -61,7 +62,12 @@ void tell(const machine& m, targets& t, bool valid, rows& all) {
       all.row(r)[to / counts_in_word] |= t.out_at[to] << (8 * (to % counts_in_word));
   t.out_at[self] = 0;
   std::exclusive_scan(t.out_at.begin(), t.out_at.end(), t.out_at.begin(), 0U);
-  t.list(map, targets::listed::slots);
+  t.order.resize(t.out_at.back());
+  // Writing moves each begin to the end of its part, which is the begin of the next one.
+  for (slot s = 0; s < map.blocks(); ++s)
+    if (!map.free(s) && map[s].rank != m.rank) t.order[t.out_at[as_size(map[s].rank)]++] = s;
+  std::rotate(t.out_at.begin(), t.out_at.end() - 1, t.out_at.end());
+  t.out_at.front() = 0;
   for (std::size_t to = 0; to < p; ++to)
     for (std::uint32_t k = t.out_at[to]; k < t.out_at[to + 1]; ++k)
       all.row(to)[head + k - t.out_at[to]] = map[t.order[k]].index;
@@ -83,31 +89,34 @@ bool fit(const rows& all, std::span<const count_t> blocks) {
 bool learn(const machine& m, const rows& all, targets& t) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
-  for (std::size_t from = 0; from < p; ++from) t.in_at[from] = from == self ? 0 : all.count(from, self);
-  accumulate(t.in_at);
-  t.place.assign(m.map->slots(), need::none);
-  bool good = true;
-  const auto take = [&](slot x, word what) { good = std::exchange(t.place[x], what) == need::none && good; };
-  for (slot s = 0; s < m.blocks(); ++s)
-    if ((*m.map)[s].rank == m.rank) take((*m.map)[s].index, need::make(need::kind::here, s));
+  std::uint32_t come = 0;
+  for (std::size_t from = 0; from < p; ++from) {
+    t.in_at[from] = come;
+    if (from != self) come += all.count(from, self);
+  }
+  t.in_at.back() = come;
+  t.index.reserve(come);
   for (std::size_t from = 0; from < p; ++from)
-    for (std::uint32_t k = t.in_at[from]; k < t.in_at[from + 1]; ++k)
-      take(all.places(p, from)[k - t.in_at[from]], need::make(need::kind::elsewhere, k));
+    t.index.insert(t.index.end(), all.places(p, from), all.places(p, from) + (t.in_at[from + 1] - t.in_at[from]));
   t.learnt = true;
+  place_set taken(m.blocks(), m.memory);
+  bool good = true;
+  for (slot s = 0; s < m.blocks(); ++s)
+    if ((*m.map)[s].rank == m.rank) good = taken.add((*m.map)[s].index) && good;
+  for (const slot x : t.index) good = taken.add(x) && good;
   return good;
 }
 
 // The number of transfers that were posted.
-int receive_all(machine& m, const rows& all, const targets& t) {
+int receive_all(machine& m, const targets& t) {
   int begun = 0;
   slot z = m.staging();
   for (int from = 0; from < m.ranks; ++from) {
-    const word* index = all.places(as_size(m.ranks), as_size(from));
-    const word* const end = index + (t.in_at[as_size(from) + 1] - t.in_at[as_size(from)]);
-    for (; index != end; ++begun) {
-      const slot n = std::min(static_cast<slot>(end - index), m.sizes.chunk);
+    const std::uint32_t end = t.in_at[as_size(from) + 1];
+    for (std::uint32_t k = t.in_at[as_size(from)]; k < end; ++begun) {
+      const slot n = std::min(end - k, m.sizes.chunk);
       const slot_range into{z, n};
-      for (slot i = 0; i < n; ++i) m.map->expect(z++, {m.rank, *index++});
+      for (slot i = 0; i < n; ++i) m.map->expect(z++, {m.rank, t.index[k++]});
       m.net->receive(from, into.units(), 0);
     }
   }
@@ -133,32 +142,24 @@ int send_all(machine& m, const targets& t, rows& all) {
 
 }  // namespace
 
-namespace {
-
-std::size_t memory(std::size_t ranks, std::size_t most, const buffer_sizes& s) noexcept {
-  const table_sizes t{.ranks = ranks, .blocks = most, .buffers = s};
-  return targets::order_bytes(t) + learn_sources_bytes(t) + array_list::bytes<rows>(ranks, most, s);
-}
-
-}  // namespace
-
 bool pushed_blocks::suit(std::span<const count_t> blocks, const buffer_sizes& s) noexcept {
   const std::size_t p = blocks.size();
   const auto most = as_size(*std::ranges::max_element(blocks));
   if (p < 2 || s.gated || most >= most_counted || most >= s.staging_slots()) return false;
-  return memory(p, most, s) <= find_redistribution("slots")->memory({.ranks = p, .blocks = most, .buffers = s});
+  const table_sizes t{.ranks = p, .blocks = most, .outgoing = most, .incoming = most, .buffers = s};
+  return array_list::bytes<rows>(p, most, s) + place_set::bytes(most) <= find_redistribution("slots")->memory(t);
 }
 
 task pushed_blocks::run(machine& m, targets& t, std::span<const count_t> blocks, bool valid, bool& done) {
   const auto p = as_size(m.ranks);
   done = false;
-  for (auto* list : {&t.out_at, &t.in_at}) list->assign(p + 1, 0);
+  array_list::take(t, table_sizes{.ranks = p});
   rows all(p, as_size(*std::ranges::max_element(blocks)), m.sizes, m.memory);
   tell(m, t, valid, all);
   co_await m.net->alltoall(all.out, all.in, static_cast<std::uint32_t>(all.length));
   if (!fit(all, blocks)) co_return;
   std::array<std::uint64_t, 1> clashes{learn(m, all, t) ? 0U : 1U};
-  int pending = receive_all(m, all, t);
+  int pending = receive_all(m, t);
   pending += send_all(m, t, all);
   co_await m.net->maximum(clashes);
   for (; pending > 0; --pending)

@@ -88,11 +88,10 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
   if (!choice) {
     const std::size_t needed = least_memory(problem);
     throw_on_all_ranks([&] {
-      return budget_exceeded(
-          fmt::format("a redistribution needs at least {} bytes of scratch memory, {} are allowed; without a limit it "
-                      "has {}",
-                      needed, all.memory, usual_memory(problem)),
-          needed, 0, all.memory);
+      return budget_exceeded(fmt::format("a redistribution needs at least {} bytes of scratch memory, {} are "
+                                         "allowed",
+                                         needed, all.memory),
+                             needed, 0, all.memory);
     });
   }
   const int tag = tags.take(comm);

@@ -202,7 +202,7 @@ struct redistribution::state final {
     // finds the reason. Collective, blocking.
     void agree_on_targets() {
       if (asked_ == outcome::refused || asked_ == outcome::lacking) return;
-      const bool good = asked_ == outcome::learnt && !(all_.options.check && known_.wanted_twice.has_value());
+      const bool good = asked_ == outcome::learnt && !(all_.options.check && has_clash(m_, known_));
       channel* const node = all_.running.node_if_there();
       known_.learnt = told_ =
           node != nullptr ? node_steps::agree(all_.steps, *node, good) : !all_.running.agree_again({.any = !good}, {});
@@ -237,7 +237,7 @@ struct redistribution::state final {
         // too many, no rank sends these before all ranks are here.
         if (static_cast<slot>(m_.ranks) - 1 > m_.sizes.requests) co_await agree_on(m_, bad_);
         bool valid = !bad_;
-        co_await learn_sources(m_, known_, &valid);
+        co_await exchange_targets(m_, known_, &valid);
         if (!valid) co_await agree_on(m_, bad_);
         if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
       }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory_resource>
 #include <new>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,30 +20,50 @@ namespace taquin::detail {
 
 namespace {
 
-// The header of this rank for all: how many blocks each rank gets.
+// The header of this rank for the others.
 struct target_headers {
-  target_headers(const targets& t, std::size_t p, std::pmr::memory_resource* memory) : ranks(memory), counts(memory) {
-    ranks.reserve(p);
-    counts.reserve(p);
-    for (std::size_t r = 0; r < p; ++r) {
-      const std::uint32_t n = t.out_at[r + 1] - t.out_at[r];
-      if (n == 0) continue;
-      ranks.push_back(static_cast<int>(r));
-      counts.push_back(static_cast<int>(n));
-    }
+  explicit target_headers(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), index(memory) {}
+  std::pmr::vector<int> ranks;   // that get blocks of this one
+  std::pmr::vector<int> counts;  // of blocks for each of them
+  std::pmr::vector<word> index;  // of the blocks in targets::order
+
+  template <class Each>
+  static constexpr void arrays(Each each, const table_sizes& s) {
+    each(&target_headers::ranks, at_most{std::min(s.ranks, s.outgoing)});
+    each(&target_headers::counts, at_most{std::min(s.ranks, s.outgoing)});
+    each(&target_headers::index, s.outgoing);
   }
-  std::pmr::vector<int> ranks;
-  std::pmr::vector<int> counts;
 };
 
-// `t.out_at`, and the indices of blocks in place of `t.order`.
-void list_own(const machine& m, targets& t) {
+// `t.out_at`, `t.order` and this rank's header. Returns how many blocks stay.
+std::size_t list_own(const machine& m, targets& t, target_headers& told) {
   const auto p = as_size(m.ranks);
-  for (auto* list : {&t.out_at, &t.in_at}) list->assign(p + 1, 0);
-  m.map->count(std::span(t.out_at).first(p));
-  accumulate(t.out_at);
-  t.list(*m.map, targets::listed::indices);
-  t.place.assign(m.map->slots(), need::none);
+  const auto self = as_size(m.rank);
+  const block_map& map = *m.map;
+  array_list::take(t, table_sizes{.ranks = p});
+  const auto out = std::span(t.out_at).first(p);
+  map.count(out);
+  const std::size_t stay = std::exchange(out[self], 0);
+  std::uint32_t sum = 0;
+  for (auto& v : t.out_at) sum += std::exchange(v, sum);
+  t.order.resize(sum);
+  array_list::take(told, table_sizes{.ranks = p, .outgoing = sum});
+  for (std::size_t r = 0; r < p; ++r) {
+    const std::uint32_t n = t.out_at[r + 1] - t.out_at[r];
+    if (n == 0) continue;
+    told.ranks.push_back(static_cast<int>(r));
+    told.counts.push_back(static_cast<int>(n));
+  }
+  // Writing moves each begin to the end of its part, which is the begin of the next one.
+  for (slot s = 0; s < map.slots(); ++s) {
+    if (map.free(s) || map[s].rank == m.rank) continue;
+    const std::uint32_t at = t.out_at[as_size(map[s].rank)]++;
+    t.order[at] = s;
+    told.index[at] = map[s].index;
+  }
+  std::rotate(t.out_at.begin(), t.out_at.end() - 1, t.out_at.end());
+  t.out_at.front() = 0;
+  return stay;
 }
 
 // Where incoming places are received.
@@ -55,21 +74,20 @@ struct arriving {
 
   void* take(const sparse_call& call) {
     if (as_size(call.total()) > most) return nullptr;  // two of them go to one place
+    t.index.resize(as_size(call.total()));
     std::ranges::fill(t.in_at, 0U);
     for (std::size_t i = 0; i < call.sources().size(); ++i)
       t.in_at[as_size(call.sources()[i]) + 1] += static_cast<std::uint32_t>(call.counts()[i]);
     std::uint32_t sum = 0;
     for (auto& v : t.in_at) v = sum += v;
     placed = true;
-    return t.place.data();
+    return t.index.data();
   }
 };
 
 }  // namespace
 
-std::size_t target_exchange::bytes(const table_sizes& s) noexcept {
-  return learn_sources_bytes(s) + 2 * s.ranks * sizeof(int);
-}
+std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<target_headers>(s); }
 
 // Among nodes a rank that has no place receives all blocks without a request, block by block
 // (piggybacked_headers::move_rest).
@@ -84,25 +102,24 @@ bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::s
 
 target_exchange::outcome target_exchange::operator()(const machine& m, targets& t, bool valid, memory_budget& budget) {
   const unobserved part_of_another_call;
-  std::optional<target_headers> told;
+  target_headers told(m.memory);
+  std::size_t stay = 0;
   try {
-    if (valid) list_own(m, t);
-    if (valid) told.emplace(t, as_size(m.ranks), m.memory);
+    if (valid) stay = list_own(m, t, told);
   } catch (const std::bad_alloc&) {
     valid = false;
   } catch (const budget_exceeded&) {
     valid = false;
   }
-  arriving come{t, m.blocks()};
-  const std::size_t others = budget.used();
+  arriving come{t, m.blocks() - std::min<std::size_t>(stay, m.blocks())};
+  const std::size_t others = budget.used() + come.most * sizeof(slot);
   options o;
   o.stats = &done;
   o.timeout = choices.timeout;
   o.on_timeout = choices.on_timeout;
   o.in_flight = choices.in_flight;
   o.memory = memory;
-  sparse_blocks blocks{nullptr, {}, {}, MPI_UINT32_T};
-  if (told) blocks = {t.order.data(), told->ranks, count_view(told->counts.data()), MPI_UINT32_T};
+  const sparse_blocks blocks{told.index.data(), told.ranks, count_view(told.counts.data()), MPI_UINT32_T};
   try {
     static_cast<void>(sparse_access::make(blocks, running.user_if_there(), o, valid ? nullptr : "an invalid map",
                                           [&come](const sparse_call& call) { return come.take(call); }));
@@ -112,11 +129,8 @@ target_exchange::outcome target_exchange::operator()(const machine& m, targets& 
     return dynamic_cast<const budget_exceeded*>(&e) != nullptr ? outcome::lacking : outcome::refused;
   }
   peak = others + done.peak_memory;
-  if (!come.placed) return outcome::not_here;
-  told.reset();
-  t.list(*m.map, targets::listed::slots);
-  t.number_places(*m.map, m.rank);
-  return outcome::learnt;
+  t.learnt = come.placed;
+  return come.placed ? outcome::learnt : outcome::not_here;
 }
 
 }  // namespace taquin::detail

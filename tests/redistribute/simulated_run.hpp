@@ -99,7 +99,7 @@ struct simulated_redistribution {
                                      bool pushes) {
     if (pushes) co_await pushed_blocks::run(s.m, *s.known, blocks, true, s.pushed);
     if (s.pushed) co_return;
-    co_await learn_sources(s.m, *s.known);
+    co_await exchange_targets(s.m, *s.known);
     co_await redistribute_blocks(s.m, a);
   }
 };
