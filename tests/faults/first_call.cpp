@@ -71,7 +71,9 @@ TEST(first_c_call, creates_a_redistribution_on_all_ranks_or_on_none_when_one_ran
     EXPECT_EQ(any_rank(disarm()), faulty);
     const bool failed = all_failed(code != MPI_SUCCESS);
     EXPECT_LE(failed, faulty);
-    if (!failed) EXPECT_EQ(TAQUIN_Redistribution_free(&made), MPI_SUCCESS);
+    if (!failed) {
+      EXPECT_EQ(TAQUIN_Redistribution_free(&made), MPI_SUCCESS);
+    }
     MPI_Comm_free(&comm);
   }
 }
