@@ -79,7 +79,7 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
     const auto name = r["algorithm"].get<std::string>();
     const auto asked = r["asked"].get<std::string>();
     if (r.contains("reason")) {
-      rows.push_back(cells(rows[0].size(), "-"));
+      rows.emplace_back(rows[0].size(), "-");
       rows.back()[0] = name;
       remarks += fmt::format("{}: {}\n", name, r["reason"].get<std::string>());
       continue;
