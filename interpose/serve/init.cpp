@@ -63,7 +63,7 @@ void stand_aside(const std::exception& why) noexcept {
   if (rank == 0 || e == nullptr || !e->collective()) say("taquin stands aside: ", why.what());
 }
 
-// A local part of the beginning; false where it has failed.
+// A part of the beginning; false where it has failed on this rank.
 bool can(void (*part)()) noexcept {
   try {
     part();
@@ -74,9 +74,8 @@ bool can(void (*part)()) noexcept {
   }
 }
 
-// A part of the beginning on all ranks of MPI_COMM_WORLD; false on all of them where it has failed on one. Collective.
-bool all_can(void (*part)()) noexcept {
-  const bool done = can(part);
+// Whether a part of the beginning is done on all ranks of MPI_COMM_WORLD. Collective.
+bool all(bool done) noexcept {
   try {
     return mpi::holds_everywhere(done, MPI_COMM_WORLD);
   } catch (const std::exception& e) {
@@ -90,15 +89,11 @@ void begin() noexcept {
   started = true;
   other_library = !is_the_library_built_for();
   if (other_library) return;
-  static bool ends = false;
-  ends = can(end_with_self);
+  const bool ends = can(end_with_self);
   if (!agree_to_serve()) return;
   tell_warnings();
   mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
-  const auto check_end = [] {
-    if (!ends) throw std::bad_alloc();
-  };
-  if (all_can(check_end) && all_can(start_observing) && all_can(load_site_rules) && all_can(agreed_slots::begin_all)) {
+  if (all(ends) && all(can(start_observing)) && all(can(load_site_rules)) && all(can(agreed_slots::begin_all))) {
     look_for_devices();
     begin_service();
   }

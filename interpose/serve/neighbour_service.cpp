@@ -9,6 +9,7 @@
 #include "interpose/serve/call_sides.hpp"
 #include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/neighbours.hpp"
+#include "interpose/serve/route.hpp"
 #include "mpi/abort_call.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -54,30 +55,31 @@ std::vector<int> neighbours_of(MPI_Comm comm, bool send) {
   return ranks;
 }
 
-std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
+namespace {
+
+bool has_neighbours(MPI_Comm comm) {
 #if !defined(OPEN_MPI) && !defined(MPICH)  // MPI's standard ABI, with which this is not tested
-  return nullptr;
+  return false;
 #endif
-  if (auto found = kept_service<neighbour_service>::find(comm)) return found;
   int topology = MPI_UNDEFINED;
   TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
-  if (topology == MPI_UNDEFINED) return nullptr;
+  return topology != MPI_UNDEFINED;
+}
+
+}  // namespace
+
+std::shared_ptr<neighbour_service> neighbour_service::of(MPI_Comm comm) {
+  if (auto found = kept_service<neighbour_service>::find(comm)) return found;
+  if (!has_neighbours(comm)) return nullptr;
   return kept_service<neighbour_service>::keep(comm, std::make_shared<neighbour_service>(comm));
 }
 
 std::shared_ptr<neighbour_service> neighbour_service::of_all(MPI_Comm comm) {
   if (auto found = kept_service<neighbour_service>::find(comm)) return found;
-  int topology = MPI_UNDEFINED;
-  TAQUIN_MPI(PMPI_Topo_test(comm, &topology));
-  if (topology == MPI_UNDEFINED) return nullptr;
-  std::shared_ptr<neighbour_service> made;
-  try {
-    made = of(comm);
-  } catch (const std::bad_alloc&) {
-  }
-  if (mpi::holds_everywhere(made != nullptr, comm)) return made;
-  forget(comm);
-  return nullptr;
+  if (!has_neighbours(comm)) return nullptr;
+  auto made = on_all_ranks_or_none(comm, [&] { return of(comm); });
+  if (made == nullptr) forget(comm);  // those that this rank has made
+  return made;
 }
 
 void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>::forget(comm); }

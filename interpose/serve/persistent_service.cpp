@@ -11,6 +11,7 @@
 #include "base/collective_error.hpp"
 #include "base/environment.hpp"
 #include "interpose/reasons.hpp"
+#include "mpi/abort_call.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/collectives.hpp"
@@ -31,9 +32,10 @@ constexpr int ways = 2;
 // Makes a plan. A rank may lack memory alone, after ranks have agreed: then all ranks have an error. Collective.
 template <class Make>
 void on_every_rank(MPI_Comm comm, Make make_plan) {
+  mpi::communicator& state = mpi::communicator::get_or_create(comm);
   std::exception_ptr own;
   try {
-    make_plan();
+    mpi::or_abort(state, make_plan);
   } catch (const error& e) {
     if (e.collective()) throw;
     own = std::current_exception();
@@ -42,7 +44,6 @@ void on_every_rank(MPI_Comm comm, Make make_plan) {
   }
   if (mpi::holds_everywhere(own == nullptr, comm)) return;
   if (own != nullptr) std::rethrow_exception(own);
-  mpi::communicator& state = mpi::communicator::get_or_create(comm);
   for (mpi::backoff waiting;; waiting.pause()) state.check_for_aborts();  // the notice is on its way
 }
 

@@ -68,8 +68,9 @@ void start_service::prepare(MPI_Comm comm) {
 }
 
 std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const noexcept {
+  if (contests_[kind_of(x)].is_lost()) return nullptr;
   auto slots = slots_.candidate();
-  return slots == nullptr || is_long(x, *slots) || contests_[kind_of(x)].is_lost() ? nullptr : slots;
+  return slots == nullptr || is_long(x, *slots) ? nullptr : slots;
 }
 
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {

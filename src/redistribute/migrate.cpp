@@ -373,7 +373,7 @@ void migration::state::exchange_items(void* data, const migrated_column& c, std:
   o.in_flight = options.in_flight;
   detail::shape of_this = shape;
   if (!several.empty()) {
-    const auto of_widest = std::max(widest(&migrated_column::bytes), decltype(c.bytes){1});
+    const auto of_widest = std::max<std::size_t>(widest(&migrated_column::bytes), 1);
     of_this.max_rank_bytes = shape.max_rank_bytes / of_widest * c.bytes;
     of_this.max_received_bytes = shape.max_received_bytes / of_widest * c.bytes;
   }

@@ -320,6 +320,29 @@ TEST_P(every_redistribution, is_repaired_and_rolled_back_in_c) {
   });
 }
 
+// An item that knows its source and where it goes.
+struct particle {
+  int from, to;
+  origin check;
+};
+
+// The items of a map that are not those that it says. `at(i)` is the i-th one of the data.
+template <class At>
+std::size_t wrong_items(const failure::block_map& map, int rank, At at) {
+  std::size_t wrong = map.unit_bytes != sizeof(particle);
+  const auto* const staged = reinterpret_cast<const particle*>(map.staged.data());
+  for (const auto* list : {&map.incoming, &map.outgoing})
+    for (const failure::part& part : *list)
+      for (count_t k = 0; part.what != failure::state::missing && k < part.length; ++k) {
+        const auto i = static_cast<std::size_t>(part.at + k);
+        const particle p = part.what == failure::state::staged ? staged[i] : at(i);
+        const bool in = list == &map.incoming;
+        wrong +=
+            p.check != origin_of(p.from, p.to, 7) || p.to != (in ? rank : part.peer) || (in && p.from != part.peer);
+      }
+  return wrong;
+}
+
 // Elements that know where they go; their places there follow from the migration.
 TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
   const unsigned trials = failures_to_try(100);
@@ -329,10 +352,6 @@ TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
       [&](unsigned seed, MPI_Comm comm, auto attempt) {
         const int rank = test::rank_in(comm);
         std::mt19937 random(seed + 1000U * static_cast<unsigned>(rank));
-        struct particle {
-          int from, to;
-          origin check;
-        };
         // More than go in two steps of the node's memory, where nothing can fail in the middle.
         std::vector<particle>& all = kept(std::vector<particle>(5000 + random() % 3000));
         std::vector<particle> first(1, {rank, rank, 0});
@@ -348,17 +367,7 @@ TEST(failure_map, of_a_migration_says_where_every_element_is_and_for_whom) {
                   all, [](const particle& p) { return p.to; }, comm);
             },
             [&](const failure::block_map& map) {
-              std::size_t wrong = map.unit_bytes != sizeof(particle);
-              for (const auto* list : {&map.incoming, &map.outgoing})
-                for (const failure::part& part : *list)
-                  for (count_t k = 0; part.what != failure::state::missing && k < part.length; ++k) {
-                    const particle* const staged = reinterpret_cast<const particle*>(map.staged.data());
-                    const particle& p = (part.what == failure::state::staged ? staged : all.data())[part.at + k];
-                    const bool in = list == &map.incoming;
-                    wrong += p.check != origin_of(p.from, p.to, 7) || p.to != (in ? rank : part.peer) ||
-                             (in && p.from != part.peer);
-                  }
-              return wrong;
+              return wrong_items(map, rank, [&](std::size_t i) { return all[i]; });
             });
       },
       150);
@@ -376,10 +385,6 @@ TEST(failure_map, of_a_migration_of_several_arrays_holds_for_all_of_them) {
       [&](unsigned seed, MPI_Comm comm, auto attempt) {
         const int rank = test::rank_in(comm);
         std::mt19937 random(seed + 1000U * static_cast<unsigned>(rank));
-        struct particle {
-          int from, to;
-          origin check;
-        };
         struct arrays {
           std::vector<int> from, to;
           std::vector<origin> check;
@@ -395,20 +400,12 @@ TEST(failure_map, of_a_migration_of_several_arrays_holds_for_all_of_them) {
         }
         attempt([&] { migrate(std::vector<int>(all.to), comm, all.from, all.to, all.check); },
                 [&](const failure::block_map& map) {
-                  std::size_t wrong = map.unit_bytes != sizeof(particle);
                   for (const auto* list : {&map.incoming, &map.outgoing})
                     for (const failure::part& part : *list)
-                      for (count_t k = 0; part.what != failure::state::missing && k < part.length; ++k) {
-                        const auto at = static_cast<std::size_t>(part.at + k);
-                        const bool staged = part.what == failure::state::staged;
-                        staged_items += staged ? 1 : 0;
-                        const particle p = staged ? reinterpret_cast<const particle*>(map.staged.data())[at]
-                                                  : particle{all.from[at], all.to[at], all.check[at]};
-                        const bool in = list == &map.incoming;
-                        wrong += p.check != origin_of(p.from, p.to, 7) || p.to != (in ? rank : part.peer) ||
-                                 (in && p.from != part.peer);
-                      }
-                  return wrong;
+                      if (part.what == failure::state::staged) staged_items += static_cast<std::size_t>(part.length);
+                  return wrong_items(map, rank, [&](std::size_t i) {
+                    return particle{all.from[i], all.to[i], all.check[i]};
+                  });
                 });
       },
       150);
