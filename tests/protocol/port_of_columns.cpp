@@ -52,12 +52,12 @@ task send_three(columns& c, detail::port& net, int to) {
 
 task receive_five(columns& c, detail::port& net, int from) {
   net.receive(from, unit_run{2, 5}, 3);
-  event e = co_await net.next_transfer();
-  EXPECT_EQ(e.units.at, 2);
-  EXPECT_EQ(e.units.length, 3);
-  net.receive(from, unit_run{10, 4}, 4);  // into staging
-  e = co_await net.next_transfer();
-  EXPECT_EQ(e.units.length, 2);
+  const event in_place = co_await net.next_transfer();
+  EXPECT_EQ(in_place.units.at, 2);
+  EXPECT_EQ(in_place.units.length, 3);
+  net.receive(from, unit_run{10, 4}, 4);
+  const event in_staging = co_await net.next_transfer();
+  EXPECT_EQ(in_staging.units.length, 2);
   c.units.copy(10, 0, 2);
 }
 
