@@ -20,7 +20,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct calibrate_arguments {
   std::string file;
   std::string drawing;
   std::string most = "4M";
@@ -106,7 +106,7 @@ void on_rank_0(int rank, const std::function<void()>& work) {
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
 }
 
-int work(const arguments& a, count_t most, int rank, int ranks) {
+int execute_calibrate(const calibrate_arguments& a, count_t most, int rank, int ranks) {
   if (ranks < 2)
     throw usage("calibrate measures messages: it needs at least 2 ranks (mpirun -n 2 taquin calibrate ...)");
   on_rank_0(rank, [&] {  // before the measurement, not after
@@ -128,8 +128,8 @@ int work(const arguments& a, count_t most, int rank, int ranks) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_calibrate(CLI::App& app) {
+  auto a = std::make_shared<calibrate_arguments>();
   app.add_option("-o,--output", a->file, "write the profile here, as JSON")->type_name("FILE");
   app.add_option("--plot", a->drawing, "draw measured against fitted times (needs gnuplot)")->type_name("FILE.svg");
   app.add_option("--most", a->most, "largest message, at most 64M")->capture_default_str();
@@ -143,12 +143,12 @@ Example:
   return [a] {
     const count_t most = parse_size(a->most);
     if (most < 64 || most > count_t{64} << 20) throw usage(fmt::format("--most {} is not within 64 and 64M", a->most));
-    return in_session([&](int rank, int ranks) { return work(*a, most, rank, ranks); });
+    return in_session([&](int rank, int ranks) { return execute_calibrate(*a, most, rank, ranks); });
   };
 }
 
 }  // namespace
 
-const command calibrate_command{"calibrate", "measure messages and fit the cost models", setup};
+const command calibrate_command{"calibrate", "measure messages and fit the cost models", set_up_calibrate};
 
 }  // namespace taquin::cli

@@ -246,7 +246,7 @@ end
                             joined_names('|'), launchers);
 }
 
-std::function<int()> setup(CLI::App& app) {
+std::function<int()> set_up_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   app.add_option("shell", *shell, "bash, zsh or fish")
       ->required()
@@ -265,6 +265,6 @@ std::function<int()> setup(CLI::App& app) {
 
 }  // namespace
 
-const command completion_command{"completion", "print what makes a shell complete taquin's words", setup};
+const command completion_command{"completion", "print what makes a shell complete taquin's words", set_up_completion};
 
 }  // namespace taquin::cli

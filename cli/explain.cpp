@@ -37,7 +37,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct explain_arguments {
   int ranks = 0;
   std::string workload = "uniform";
   std::string bytes = "64K";
@@ -56,7 +56,7 @@ struct arguments {
   layout_flags of_layouts;
 };
 
-placement place(const arguments& a, int ranks, int world) {
+placement place(const explain_arguments& a, int ranks, int world) {
   const bool here = ranks == world && a.nodes.nodes.empty() && a.nodes.per_node == 0;
   placement p = here ? placement::of_world()
                      : placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
@@ -65,7 +65,7 @@ placement place(const arguments& a, int ranks, int world) {
 }
 
 // The communicator's profile, as auto knows it; for other ranks, nodes or cores the file alone.
-detail::profile profile_for(const arguments& a, const placement& on) {
+detail::profile profile_for(const explain_arguments& a, const placement& on) {
   auto& comm = mpi::communicator::get_or_create(MPI_COMM_WORLD);
   if (a.model.empty() && on.here && a.nodes.cores == 0) return detail::chooser::get_or_create(comm).known();
   detail::profile p = a.model.empty() ? detail::chooser::get_or_create(comm).known() : profile_of_model(a.model);
@@ -73,7 +73,7 @@ detail::profile profile_for(const arguments& a, const placement& on) {
   return p;
 }
 
-std::map<std::string, double> measure_all(const arguments& a, const workloads::workload& w, exchange::form kind,
+std::map<std::string, double> measure_all(const explain_arguments& a, const workloads::workload& w, exchange::form kind,
                                           buffering how, count_t bytes, std::size_t limit) {
   const test_case test(w, kind, how, bytes, a.seed);
   arenas memory(std::pmr::new_delete_resource(), test.calls());
@@ -132,12 +132,12 @@ std::string reason(const detail::candidate& c, const explanation& e, bool points
   return points && !c.measured ? "not measured in the profile, which has others" : "";
 }
 
-int ranks_of(const arguments& a, int world) {
+int ranks_of(const explain_arguments& a, int world) {
   if (a.ranks > 0) return a.ranks;
   return a.nodes.nodes.empty() ? world : a.nodes.ranks();
 }
 
-int work(const arguments& a, int rank, int world) {
+int execute_explain(const explain_arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
   if (a.measured && ranks != world)
     throw usage(fmt::format("--measure runs {0} ranks: start them (mpirun -n {0} taquin explain ...)", ranks));
@@ -180,7 +180,7 @@ int work(const arguments& a, int rank, int world) {
   return 0;
 }
 
-int work_sparse(const arguments& a, int rank, int world) {
+int work_sparse(const explain_arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
   placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
@@ -219,7 +219,7 @@ std::string reason(const redistribution_candidate& c, std::size_t limit) {
   return c.chosen ? "what auto takes" : "";
 }
 
-int work_redistribution(const arguments& a, int rank, int world) {
+int work_redistribution(const explain_arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
   placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
@@ -253,7 +253,7 @@ int work_redistribution(const arguments& a, int rank, int world) {
   return 0;
 }
 
-int start_redistribution(const arguments& a) {
+int start_redistribution(const explain_arguments& a) {
   if (a.measured) throw usage("--measure has no redistributions: 'taquin redistribute' measures them");
   if (a.in_place || a.persistent || a.per_pair || !a.traffic.empty())
     throw usage("--in-place, --persistent, --per-pair and --traffic have no meaning with a redistribution");
@@ -262,7 +262,7 @@ int start_redistribution(const arguments& a) {
   return in_session([&](int rank, int world) { return work_redistribution(a, rank, world); });
 }
 
-int start_layouts(const arguments& a) {
+int start_layouts(const explain_arguments& a) {
   if (a.measured) throw usage("--measure has no layouts: 'taquin redistribute' measures them");
   if (a.in_place || a.persistent || a.per_pair)
     throw usage("--in-place, --persistent and --per-pair have no meaning with layouts");
@@ -274,7 +274,7 @@ int start_layouts(const arguments& a) {
 }
 
 // Arguments that are invalid on their own are refused before MPI starts.
-int start(const arguments& a) {
+int start(const explain_arguments& a) {
   if (constexpr int most_ranks = 100000; a.ranks > most_ranks)
     throw usage(fmt::format("{} ranks: more than {} are explained of layouts alone", a.ranks, most_ranks));
   if (a.collective == "redistribution") return start_redistribution(a);
@@ -301,7 +301,7 @@ int start(const arguments& a) {
   if (!a.traffic.empty() && a.measured)
     throw usage("--measure has no meaning with --traffic: 'taquin run --traffic' measures a recording");
   return in_session([&](int rank, int world) {
-    if (a.traffic.empty()) return work(a, rank, world);
+    if (a.traffic.empty()) return execute_explain(a, rank, world);
     const auto traffic = read_recording(a.traffic);
     // Its cores are shared as they would be here; its nodes are not known.
     placement all = placement::of(detail::topology::of_sizes(std::vector{traffic.ranks}));
@@ -319,8 +319,8 @@ int start(const arguments& a) {
   });
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_explain(CLI::App& app) {
+  auto a = std::make_shared<explain_arguments>();
   auto* ranks =
       app.add_option("-n,--ranks", a->ranks, "explain for so many ranks; default: those of --nodes, or those that run")
           ->check(CLI::Range(1, 1 << 20));
@@ -368,6 +368,6 @@ Examples:
 
 }  // namespace
 
-const command explain_command{"explain", "which algorithm is chosen, and what each would cost", setup};
+const command explain_command{"explain", "which algorithm is chosen, and what each would cost", set_up_explain};
 
 }  // namespace taquin::cli

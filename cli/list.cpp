@@ -192,7 +192,7 @@ void print_patterns(bool markdown) {
                r.name, r.summary, r.steps, r.time, r.source);
 }
 
-struct arguments {
+struct list_arguments {
   bool redistribution = false;
   bool patterns = false;
   std::string json;
@@ -200,8 +200,8 @@ struct arguments {
   bool variables = false;
 };
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_list(CLI::App& app) {
+  auto a = std::make_shared<list_arguments>();
   app.add_flag("--redistribution", a->redistribution, "the algorithms of 'taquin redistribute' instead");
   app.add_flag("--patterns", a->patterns, "permutations and collectives instead, with their times for m bytes per rank")
       ->excludes("--redistribution");
@@ -232,6 +232,6 @@ std::function<int()> setup(CLI::App& app) {
 
 }  // namespace
 
-const command list_command{"list", "the algorithms: what each serves, its memory and rounds", setup};
+const command list_command{"list", "the algorithms: what each serves, its memory and rounds", set_up_list};
 
 }  // namespace taquin::cli

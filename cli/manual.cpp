@@ -103,12 +103,12 @@ void write(const std::filesystem::path& file, const std::string& text) {
     throw failure(fmt::format("cannot write {}: {}", file.string(), *why));
 }
 
-struct arguments {
+struct manual_arguments {
   std::string command;
   std::string folder;
 };
 
-int work(const arguments& a, const CLI::App& app) {
+int execute_manual(const manual_arguments& a, const CLI::App& app) {
   if (!a.folder.empty()) {
     const std::filesystem::path folder(a.folder);
     write(folder / TAQUIN_NAME ".1", page_of(app, true));
@@ -132,8 +132,8 @@ int work(const arguments& a, const CLI::App& app) {
   throw usage(fmt::format("no command '{}'; known are {}", a.command, known));
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_manual(CLI::App& app) {
+  auto a = std::make_shared<manual_arguments>();
   auto* command = app.add_option("command", a->command, "its page alone; default: the page of all commands");
   app.add_option("-o,--output", a->folder, "write the pages of all commands into this folder")
       ->type_name("FOLDER")
@@ -141,11 +141,11 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(R"(Examples:
   taquin manual run | man -l -
   taquin manual -o ~/.local/share/man/man1)");
-  return [a, &app] { return work(*a, *app.get_parent()); };
+  return [a, &app] { return execute_manual(*a, *app.get_parent()); };
 }
 
 }  // namespace
 
-const command manual_command{"manual", "print a manual page", setup};
+const command manual_command{"manual", "print a manual page", set_up_manual};
 
 }  // namespace taquin::cli

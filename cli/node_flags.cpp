@@ -18,7 +18,7 @@ namespace taquin::cli {
 
 namespace {
 
-constexpr int most_ranks = 1 << 20;
+constexpr int most_ranks_on_nodes = 1 << 20;
 
 struct node_lists {
   std::vector<int> nodes;
@@ -48,7 +48,8 @@ node_lists lists_of(const node_flags& f) {
     throw usage(
         fmt::format("{} must be numbers of ranks separated by commas, as 1,4,2,8 or 4x16, not '{}'", name_of(f), text));
   const auto sum = std::accumulate(l.nodes.begin(), l.nodes.end(), std::int64_t{0});
-  if (sum > most_ranks) throw usage(fmt::format("{} {}: more than {} ranks", name_of(f), text, most_ranks));
+  if (sum > most_ranks_on_nodes)
+    throw usage(fmt::format("{} {}: more than {} ranks", name_of(f), text, most_ranks_on_nodes));
   check_sum(f, l.nodes, sum);
   return l;
 }

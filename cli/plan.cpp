@@ -27,7 +27,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct plan_arguments {
   int ranks = 0;
   int rank = 0;
   std::string algorithm;
@@ -45,7 +45,7 @@ struct arguments {
   count_t free = 0;
 };
 
-options options_of(const arguments& a) {
+options options_of(const plan_arguments& a) {
   options o = a.opts.view();
   o.algorithm = a.algorithm;
   return o;
@@ -57,7 +57,7 @@ void write_plan(const std::string& path, const std::string& text) {
 }
 
 // The schedules of all ranks, for the report page.
-nlohmann::json all_ranks(const arguments& a) {
+nlohmann::json all_ranks(const plan_arguments& a) {
   const count_t bytes = parse_size(a.bytes);
   if (const auto* moved = detail::find_redistribution(a.algorithm); moved != nullptr && a.algorithm != "auto") {
     return plan_redistribution(*moved, a.workload == "uniform" ? "shift" : a.workload, a.ranks, a.blocks,
@@ -85,7 +85,7 @@ nlohmann::json all_ranks(const arguments& a) {
 
 // The contents of each message of the rank: all ranks' schedules are run with blocks that hold their two ranks.
 std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exchange::form kind, const options& o,
-                                         const arguments& a, const detail::topology& nodes) {
+                                         const plan_arguments& a, const detail::topology& nodes) {
   using name = std::array<std::int32_t, 2>;
   const workloads::problem_size size{a.ranks, static_cast<count_t>(sizeof(name)) * a.ranks, a.seed};
   const auto w = parse_workload("uniform");
@@ -120,7 +120,7 @@ std::vector<detail::payload> payloads_of(const detail::algorithm& algorithm, exc
 }
 
 // If --nodes gives the number of ranks, -n need not.
-arguments with_ranks(arguments a) {
+plan_arguments with_ranks(plan_arguments a) {
   if (a.ranks == 0) a.ranks = a.nodes.ranks();
   if (a.ranks == 0) throw usage("for how many ranks? Give -n or --nodes");
   static_cast<void>(a.nodes.of(a.ranks));
@@ -128,7 +128,7 @@ arguments with_ranks(arguments a) {
 }
 
 // The predicted time of the exchange, by the closed formula.
-seconds predicted(const detail::algorithm& chosen, detail::shape s, const options& o, const arguments& a) {
+seconds predicted(const detail::algorithm& chosen, detail::shape s, const options& o, const plan_arguments& a) {
   machine_model m = profile_of_model(a.model).model;
   m.ranks_per_core = 1;
   if (a.nodes.cores > 0) detail::share_cores(m, s.largest_node, a.nodes.cores);
@@ -136,8 +136,8 @@ seconds predicted(const detail::algorithm& chosen, detail::shape s, const option
   return chosen.cost(s, o, m);
 }
 
-int work(const arguments& given) {
-  const arguments a = with_ranks(given);
+int execute_plan(const plan_arguments& given) {
+  const plan_arguments a = with_ranks(given);
   if ((a.nodes.cores > 0 || !a.model.empty()) && (a.collective == "sparse" || a.collective == "pattern"))
     throw usage("--cores and --model predict times of dense exchanges: of others 'taquin simulate' does");
   if (a.collective == "sparse")
@@ -195,8 +195,8 @@ int work(const arguments& given) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_plan(CLI::App& app) {
+  auto a = std::make_shared<plan_arguments>();
   app.add_option("-n,--ranks", a->ranks, "number of ranks; default: those of --nodes")
       ->check(at_least_one())
       ->type_name("RANKS");
@@ -211,24 +211,24 @@ std::function<int()> setup(CLI::App& app) {
       ->capture_default_str();
   add_option_flags(app, a->opts, {"radix", "in_flight", "ports"});
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
-  auto* json = add_json_option(app, a->json, "what all ranks do");
+  auto* for_all = add_json_option(app, a->json, "what all ranks do");
   add_node_flags(app, a->nodes, "each rank alone", "one for each rank");
-  app.get_option("--cores")->excludes(json);
+  app.get_option("--cores")->excludes(for_all);
   app.add_option("--model", a->model, "a profile, by which the time is predicted; default: the built-in model")
       ->type_name("PROFILE")
-      ->excludes(json);
+      ->excludes(for_all);
   app.add_option("-m,--memory", a->memory,
                  "in_place, in_place_phases: scratch memory per rank: 64K, 25% of what a rank sends")
       ->capture_default_str()
-      ->needs(json);
+      ->needs(for_all);
   app.add_option("--blocks", a->blocks, "a redistribution: blocks of a rank's array")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str()
-      ->needs(json);
+      ->needs(for_all);
   app.add_option("--free", a->free, "a redistribution: free ones among them")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
-      ->needs(json);
+      ->needs(for_all);
   app.footer(workload_help() + R"(
 A region is written BUFFER[BEGIN, +BYTES), in bytes from the buffer's start; {BUFFER RANKS} are the ranks whose places
 it takes. "carries 3>7" below a message is the block that rank 3 sends to rank 7, on its way through other ranks.
@@ -245,11 +245,11 @@ With --json any algorithm, and redistributions ('taquin list --redistribution'),
   taquin plan -n 4 -a in_place -w random -m 10% --json puzzle.json
   taquin plan -n 12 -a node_aggregated --per-node 4 --json nodes.json
   taquin plan -n 4 -a slots -w random --blocks 64 --json slots.json)");
-  return [a] { return work(*a); };
+  return [a] { return execute_plan(*a); };
 }
 
 }  // namespace
 
-const command plan_command{"plan", "print the schedule of one rank, or write that of all", setup};
+const command plan_command{"plan", "print the schedule of one rank, or write that of all", set_up_plan};
 
 }  // namespace taquin::cli

@@ -16,7 +16,6 @@ namespace {
 using detail::peer_block;
 using nlohmann::json;
 
-constexpr int most_ranks = 64;
 constexpr std::size_t most_events = 100000;
 constexpr count_t units_of_a_rank = 64;  // a byte for each would be as many events
 
@@ -64,7 +63,7 @@ unit_counts counts_in_units(const planned& p, count_t most_units) {
 }  // namespace
 
 json plan_in_place(const planned& p, count_t memory, bool phases) {
-  if (p.size.ranks > most_ranks)
+  if (constexpr int most_ranks = 64; p.size.ranks > most_ranks)
     throw usage(fmt::format("the moves of in_place are drawn for at most {} ranks", most_ranks));
   const auto n = detail::as_size(p.size.ranks);
   const count_t most_units = std::max<count_t>(units_of_a_rank, count_t{8} * p.size.ranks);

@@ -20,8 +20,8 @@ namespace {
 using detail::slot;
 using nlohmann::json;
 
-constexpr int most_ranks = 64;
-constexpr count_t most_blocks = 4096;  // of all ranks: every one is examined after every event
+constexpr int most_drawn_ranks = 64;
+constexpr count_t most_drawn_blocks = 4096;  // of all ranks: every one is examined after every event
 constexpr std::size_t most_steps = 400;
 
 // A block is its destination, so that the array itself shows which blocks are in place.
@@ -89,9 +89,9 @@ class observer {
 
 json plan_redistribution(const detail::redistribution_algorithm& a, const std::string& workload, int ranks,
                          count_t blocks, count_t live, count_t block_bytes, std::uint64_t seed) {
-  if (ranks > most_ranks || blocks * ranks > most_blocks)
-    throw usage(
-        fmt::format("redistributions are drawn for at most {} ranks and {} blocks in all", most_ranks, most_blocks));
+  if (ranks > most_drawn_ranks || blocks * ranks > most_drawn_blocks)
+    throw usage(fmt::format("redistributions are drawn for at most {} ranks and {} blocks in all", most_drawn_ranks,
+                            most_drawn_blocks));
   const auto& from = find_block_workload(workload, blocks, blocks - live);
   const auto n = detail::as_size(ranks);
   detail::simulated_network network(seed);

@@ -27,7 +27,7 @@ constexpr const char* scalapack_name = TAQUIN_SCALAPACK;
 std::filesystem::path library(const char* library_name, const char* installed, const std::string& mpi) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
+  if (failed) throw harness::failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
   for (const char* folder : {"lib", TAQUIN_LIBRARY_DIR}) {
     const auto top = self.parent_path().parent_path() / folder;
     auto for_mpi = (top / "taquin" / (mpi.empty() ? TAQUIN_MPI_FAMILY : mpi) / installed).lexically_normal();
@@ -37,10 +37,10 @@ std::filesystem::path library(const char* library_name, const char* installed, c
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   if (!mpi.empty() && mpi != TAQUIN_MPI_FAMILY)
-    throw failure(
+    throw harness::failure(
         fmt::format("the program uses {}, and this installation has no build of {} for it (--mpi names another)", mpi,
                     library_name));
-  throw failure(fmt::format("{} is not beside {}", library_name, self.string()));
+  throw harness::failure(fmt::format("{} is not beside {}", library_name, self.string()));
 }
 
 // Looks the program up as execvp does, so that a missing program is an error before anything has changed.
@@ -61,7 +61,7 @@ std::filesystem::path find_program(const std::string& name) {
       folders.remove_prefix(colon + 1);
     }
   }
-  throw failure(fmt::format("no program '{}' that can be run", name));
+  throw harness::failure(fmt::format("no program '{}' that can be run", name));
 }
 
 }  // namespace
@@ -88,13 +88,14 @@ void check_command(const std::vector<std::string>& command) {
 }
 
 void set_variable(const char* name, const std::string& value) {
-  if (setenv(name, value.c_str(), 1) != 0) throw failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
+  if (setenv(name, value.c_str(), 1) != 0)
+    throw harness::failure(fmt::format("cannot set {}: {}", name, std::strerror(errno)));
 }
 
 std::filesystem::path writable(const std::string& name) {
   auto path = std::filesystem::absolute(name).lexically_normal();
   if (const auto why = detail::cannot_replace(path.string()))
-    throw failure(fmt::format("cannot write {}: {}", path.string(), *why));
+    throw harness::failure(fmt::format("cannot write {}: {}", path.string(), *why));
   return path;
 }
 
@@ -128,7 +129,7 @@ void become(const std::vector<std::string>& command, const std::string& mpi, boo
   execvp(arguments.front(), arguments.data());
   const int why = errno;
   unsetenv("LD_PRELOAD");  // the message below may start MPI
-  throw failure(fmt::format("cannot run '{}': {}", command.front(), std::strerror(why)));
+  throw harness::failure(fmt::format("cannot run '{}': {}", command.front(), std::strerror(why)));
 }
 
 }  // namespace taquin::cli

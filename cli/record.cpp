@@ -12,13 +12,13 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct record_arguments {
   std::string mpi;
   std::string output;
   observation_files files;
 };
 
-int work(const arguments& a, const std::vector<std::string>& command) {
+int execute_record(const record_arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   set_variable("TAQUIN_RECORD", writable(a.output).string());  // absolute: the program may change its folder
   set_variables(a.files);
@@ -26,8 +26,8 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   become(command, a.mpi);
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_record(CLI::App& app) {
+  auto a = std::make_shared<record_arguments>();
   app.add_option("-o,--output", a->output, "the traffic file to write")->required()->type_name("FILE");
   add_observation_options(app, a->files);
   add_mpi_option(app, a->mpi);
@@ -41,12 +41,12 @@ the MPI library's, unless TAQUIN_ALGORITHM or TAQUIN_MEMORY is set. docs/interna
 Examples:
   mpirun -n 4 taquin record -o program.json ./program input.dat
   mpirun -n 4 taquin run --traffic program.json -a all)");
-  return [a, &app] { return work(*a, app.remaining()); };
+  return [a, &app] { return execute_record(*a, app.remaining()); };
 }
 
 }  // namespace
 
 const command record_command{"record", "run a program and write what it exchanged: record -o FILE PROGRAM ARGS...",
-                             setup};
+                             set_up_record};
 
 }  // namespace taquin::cli

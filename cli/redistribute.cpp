@@ -30,7 +30,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct redistribute_arguments {
   std::string workload = "shift";
   count_t blocks = 0;
   std::string bytes = "4M";
@@ -46,8 +46,8 @@ struct arguments {
   layout_arguments layouts;
 };
 
-struct choices {
-  const arguments* given;
+struct redistribute_choices {
+  const redistribute_arguments* given;
   const block_workload* workload;
   count_t block_bytes;
   count_t blocks;
@@ -55,11 +55,11 @@ struct choices {
   memory_choice memory;
 };
 
-choices interpret(const arguments& a) {
+redistribute_choices interpret(const redistribute_arguments& a) {
   for (const std::string& name : a.algorithms)
     if (name != "all" && name != "native" && detail::find_redistribution(name) == nullptr)
       throw usage(unknown_algorithm(name, "all, auto, native, " + detail::redistribution_names()));
-  choices c{&a, nullptr, parse_size(a.block_bytes), a.blocks, 0, memory_choice::parse(a.memory)};
+  redistribute_choices c{&a, nullptr, parse_size(a.block_bytes), a.blocks, 0, memory_choice::parse(a.memory)};
   if (c.block_bytes < 1) throw usage("a block has at least 1 byte");
   if (c.blocks == 0) c.blocks = std::max<count_t>(parse_size(a.bytes) / c.block_bytes, 1);
   const memory_choice free = memory_choice::parse(a.free);
@@ -83,7 +83,7 @@ double repetition(block_problem& p, contender& c) {
   return seconds;
 }
 
-std::vector<contender> line_up(const choices& c) {
+std::vector<contender> line_up(const redistribute_choices& c) {
   std::vector<contender> all(1);
   all[0].asked = "native";
   all[0].raw = true;
@@ -102,17 +102,17 @@ std::vector<contender> line_up(const choices& c) {
 
 // For the report page: the algorithm's moves event by event, from a run of all ranks in one process, with as many
 // blocks as a page can show, in the proportions of the measured problem. Null if even few are too many.
-nlohmann::json over_time(const choices& c, const std::string& name, int ranks) {
-  constexpr count_t most_blocks = 2048;  // of all ranks
+nlohmann::json over_time(const redistribute_choices& c, const std::string& name, int ranks) {
+  constexpr count_t most_traced_blocks = 2048;  // of all ranks
   constexpr count_t least_blocks = 8;
   const auto* algorithm = detail::find_redistribution(name);
-  const count_t blocks = std::min(c.blocks, most_blocks / ranks);
+  const count_t blocks = std::min(c.blocks, most_traced_blocks / ranks);
   if (algorithm == nullptr || blocks < std::min(c.blocks, least_blocks)) return {};
   const count_t live = (blocks * c.live + c.blocks - 1) / c.blocks;
   return plan_redistribution(*algorithm, c.given->workload, ranks, blocks, live, c.block_bytes, c.given->seed);
 }
 
-int work(const choices& c, int rank, int ranks) {
+int execute_redistribute(const redistribute_choices& c, int rank, int ranks) {
   block_problem problem(*c.workload, c.blocks, c.live, c.block_bytes, c.given->seed,
                         c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource());
   count_t most = problem.bytes_sent();
@@ -172,8 +172,8 @@ MPI_Alltoallv and unpacks. )" +
   mpirun -n 4 taquin redistribute --shape 256x256x256 --element 16 --from 4x1x1 --to 1x4x1 --axes 1,0,2)";
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_redistribute(CLI::App& app) {
+  auto a = std::make_shared<redistribute_arguments>();
   app.add_option("-w,--workload", a->workload, "where blocks go, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes of a rank's array")->capture_default_str();
   app.add_option("--blocks", a->blocks, "blocks of a rank's array, instead of --bytes")
@@ -207,13 +207,14 @@ std::function<int()> setup(CLI::App& app) {
       a->layouts.json = a->json;
       return redistribute_layouts(a->layouts);
     }
-    const choices c = interpret(*a);
-    return in_session([&](int rank, int ranks) { return work(c, rank, ranks); });
+    const redistribute_choices c = interpret(*a);
+    return in_session([&](int rank, int ranks) { return execute_redistribute(c, rank, ranks); });
   };
 }
 
 }  // namespace
 
-const command redistribute_command{"redistribute", "move blocks in place, verify every byte, time, tabulate", setup};
+const command redistribute_command{"redistribute", "move blocks in place, verify every byte, time, tabulate",
+                                   set_up_redistribute};
 
 }  // namespace taquin::cli

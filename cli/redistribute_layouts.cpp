@@ -177,8 +177,8 @@ double repetition(layout_problem_of_rank& p, contender& c) {
 }
 
 // `figures` are of each record.
-int work(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type, int ranks,
-         const nlohmann::json& figures) {
+int execute_redistribute_layouts(const layout_arguments& a, layout_problem_of_rank& problem, MPI_Datatype type,
+                                 int ranks, const nlohmann::json& figures) {
   count_t most = problem.bytes();
   TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
   setting s{.workload = "layouts",
@@ -239,8 +239,8 @@ int redistribute_layouts(const layout_arguments& a) {
     TAQUIN_MPI(MPI_Type_contiguous(static_cast<int>(move.element), MPI_BYTE, &type));
     TAQUIN_MPI(MPI_Type_commit(&type));
     layout_problem_of_rank problem(move.from, move.to, move.options, move.element, rank, ranks);
-    const int status =
-        work(a, problem, type, ranks, {{"bytes_moved", move.bytes_moved(move.to)}, {"bytes_saved", saved}});
+    const int status = execute_redistribute_layouts(
+        a, problem, type, ranks, {{"bytes_moved", move.bytes_moved(move.to)}, {"bytes_saved", saved}});
     TAQUIN_MPI(MPI_Type_free(&type));
     if (rank == 0 && a.json.empty() && saved > 0)
       fmt::print("\n{} {} of those that change ranks: layout::relabelled\n",

@@ -16,8 +16,8 @@ namespace taquin::cli {
 
 namespace {
 
-constexpr int most_ranks = 4096;
-constexpr count_t most_blocks = 1 << 16;  // of all ranks, to be moved one by one
+constexpr int most_predicted_ranks = 4096;
+constexpr count_t most_predicted_blocks = 1 << 16;  // of all ranks, to be moved one by one
 constexpr count_t most_mapped = 1 << 24;
 
 bool is_asked(const redistribution_offline& a, std::string_view name) {
@@ -31,9 +31,9 @@ void check(const redistribution_offline& a, int ranks) {
       throw usage(fmt::format("unknown redistribution algorithm '{}'; known are all, {}", name,
                               detail::redistribution_names()));
   }
-  if (ranks > most_ranks || a.blocks * ranks > most_mapped)
-    throw usage(fmt::format("redistributions are predicted for at most {} ranks and {} blocks in all", most_ranks,
-                            most_mapped));
+  if (ranks > most_predicted_ranks || a.blocks * ranks > most_mapped)
+    throw usage(fmt::format("redistributions are predicted for at most {} ranks and {} blocks in all",
+                            most_predicted_ranks, most_mapped));
   if (a.free > a.blocks) throw usage(fmt::format("--free {} of {} blocks", a.free, a.blocks));
 }
 
@@ -87,7 +87,7 @@ std::vector<redistribution_candidate> predict_redistribution(const redistributio
       c.memory = detail::redistribution_footprint(*one, choice->sizes, ranks, problem.most_blocks * choice->parts,
                                                   problem.block_bytes / choice->parts);
       c.formula = one->cost(load_of(map, *choice), m);
-      if (a.blocks * static_cast<count_t>(choice->parts) * ranks <= most_blocks)
+      if (a.blocks * static_cast<count_t>(choice->parts) * ranks <= most_predicted_blocks)
         c.run = simulate_redistribution(*one, map, a.memory)->time(m, nodes.nodes().group);
     }
     all.push_back(c);

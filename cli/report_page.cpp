@@ -16,7 +16,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct report_page_arguments {
   std::vector<std::string> files;
   std::string output;
   int per_node = 0;
@@ -47,7 +47,7 @@ void write(const std::string& path, const std::string& text) {
   if (const auto why = detail::replace_file(path, text)) throw failure(fmt::format("cannot write {}: {}", path, *why));
 }
 
-int work(const arguments& a) {
+int execute_report_page(const report_page_arguments& a) {
   std::string page = empty_page();
   nlohmann::json data{{"taquin_page", 1}, {"per_node", a.per_node}};
   data["files"] = nlohmann::json::array();
@@ -71,8 +71,8 @@ int work(const arguments& a) {
   return data["problems"].empty() ? 0 : failure_status;
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_report_page(CLI::App& app) {
+  auto a = std::make_shared<report_page_arguments>();
   app.add_option("files", a->files, "what taquin has written: see below")->required()->type_name("FILE...");
   app.add_option("-o,--output", a->output, "write the page here")->required()->type_name("FILE.html");
   app.add_option("--per-node", a->per_node, "ranks per node; heat maps of many ranks then show whole nodes")
@@ -88,11 +88,11 @@ Examples:
   mpirun -n 4 taquin run -b 8..64K -a all --json times.json
   taquin plan -n 8 -a zero_copy_bruck --json bruck.json
   taquin report times.json bruck.json -o page.html)");
-  return [a] { return work(*a); };
+  return [a] { return execute_report_page(*a); };
 }
 
 }  // namespace
 
-const command report_command{"report", "recordings and records as one HTML page", setup};
+const command report_command{"report", "recordings and records as one HTML page", set_up_report_page};
 
 }  // namespace taquin::cli

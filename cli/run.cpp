@@ -31,7 +31,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct run_arguments {
   std::string workload = "uniform";
   std::string traffic;
   std::string bytes = "64K";
@@ -56,8 +56,8 @@ struct arguments {
 };
 
 // The arguments with everything parsed that can be wrong on its own.
-struct choices {
-  const arguments* given;
+struct run_choices {
+  const run_arguments* given;
   workloads::workload workload;
   exchange::form collective;
   std::vector<count_t> sizes;
@@ -78,16 +78,16 @@ double parse_until(const std::string& text) {
   return value / percent;
 }
 
-choices interpret(const arguments& a) {
+run_choices interpret(const run_arguments& a) {
   check_algorithms(a.algorithms, true);
-  choices c{&a,
-            parse_workload(a.workload),
-            parse_collective(a.collective),
-            parse_sizes(a.bytes),
-            memory_choice::parse(a.memory),
-            parse_sync(a.sync),
-            arrival::parse(a.arrival),
-            parse_until(a.until)};
+  run_choices c{&a,
+                parse_workload(a.workload),
+                parse_collective(a.collective),
+                parse_sizes(a.bytes),
+                memory_choice::parse(a.memory),
+                parse_sync(a.sync),
+                arrival::parse(a.arrival),
+                parse_until(a.until)};
   if (a.osu && (!a.traffic.empty() || a.json == "-" || a.csv == "-"))
     throw usage("--osu prints a table of sizes on standard output: neither --traffic nor other records go there");
   if (c.collective == exchange::form::alltoall && a.workload != "uniform" && a.traffic.empty())
@@ -100,17 +100,17 @@ choices interpret(const arguments& a) {
   return c;
 }
 
-bool named(const std::vector<std::string>& names, std::string_view name) {
+bool is_named(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
 // Native first; then the named algorithms, or all that serve.
-std::vector<contender> line_up(const choices& c, const test_case& test, std::size_t limit) {
+std::vector<contender> line_up(const run_choices& c, const test_case& test, std::size_t limit) {
   std::vector<std::string> names;
   for (const std::string& name : c.given->algorithms) {
     const auto add = name == "all" ? test.served_by() : std::vector{name};
     for (const std::string& n : add)
-      if (n != "native" && !named(names, n)) names.push_back(n);
+      if (n != "native" && !is_named(names, n)) names.push_back(n);
   }
   std::vector<contender> contenders(names.size() + 1);
   contenders[0].asked = "native";
@@ -140,7 +140,8 @@ void make_buffers(std::optional<arenas>& buffers, std::pmr::memory_resource* fro
 }
 
 // The records of all contenders of a case, or of those that have run so far.
-std::vector<nlohmann::json> records_of(const choices& c, const setting& s, const std::vector<contender>& contenders) {
+std::vector<nlohmann::json> records_of(const run_choices& c, const setting& s,
+                                       const std::vector<contender>& contenders) {
   std::vector<nlohmann::json> records;
   for (const contender& one : contenders) {
     records.push_back(record(s, one));
@@ -151,7 +152,7 @@ std::vector<nlohmann::json> records_of(const choices& c, const setting& s, const
   return records;
 }
 
-int measure_case(const choices& c, const test_case& test, setting s, const model_of& model, output& out,
+int measure_case(const run_choices& c, const test_case& test, setting s, const model_of& model, output& out,
                  progress& display) {
   std::optional<arenas> memory;
   make_buffers(memory, c.given->shared_buffers ? &shared_resource() : std::pmr::new_delete_resource(), test);
@@ -178,7 +179,7 @@ int measure_case(const choices& c, const test_case& test, setting s, const model
   auto records = records_of(c, s, contenders);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const contender& one = contenders[i];
-    if ((one.fault && named(c.given->algorithms, one.asked)) || one.wrong != 0) status = failure_status;
+    if ((one.fault && is_named(c.given->algorithms, one.asked)) || one.wrong != 0) status = failure_status;
     if (one.fault) continue;
     const auto predicted = model(one);
     records[i]["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
@@ -198,7 +199,7 @@ void announce(const workloads::traffic& t, const std::string& path, output& out)
   std::fflush(out.text());
 }
 
-sparse_run sparse_arguments(const arguments& a) {
+sparse_run sparse_arguments(const run_arguments& a) {
   if (a.in_place || a.mpi_in_place || a.persistent || a.shared_buffers || !a.traffic.empty())
     throw usage(
         "a sparse exchange is run without --in-place, --mpi-in-place, --persistent, --shared-buffers and --traffic");
@@ -206,10 +207,10 @@ sparse_run sparse_arguments(const arguments& a) {
 }
 
 // Without contenders that run only for comparison.
-std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records, const arguments& a) {
+std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records, const run_arguments& a) {
   std::vector<nlohmann::json> all;
   for (const auto& r : records)
-    if (r["asked"] != "native" || named(a.algorithms, "native") || named(a.algorithms, "all")) all.push_back(r);
+    if (r["asked"] != "native" || is_named(a.algorithms, "native") || is_named(a.algorithms, "all")) all.push_back(r);
   return all;
 }
 
@@ -223,8 +224,8 @@ void check_symmetry(const workloads::workload& w, const workloads::problem_size&
         "and --in-place any");
 }
 
-int work(const choices& c, int rank, int ranks) {
-  const arguments& a = *c.given;
+int execute_run(const run_choices& c, int rank, int ranks) {
+  const run_arguments& a = *c.given;
   setting s{.workload = a.workload,
             .collective = a.collective,
             .ranks = ranks,
@@ -285,7 +286,7 @@ Examples:
   mpirun -n 4 taquin run --traffic recorded.json --json -        replay what an application sent)";
 }
 
-void add_exchange_flags(CLI::App& app, arguments& a) {
+void add_exchange_flags(CLI::App& app, run_arguments& a) {
   app.option_defaults()->group("Exchange");
   auto* workload = app.add_option("-w,--workload", a.workload, "traffic pattern, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a.bytes, "bytes that a rank sends: 64, 4K, 50M; 4K..4M doubles")
@@ -316,7 +317,7 @@ void add_exchange_flags(CLI::App& app, arguments& a) {
   app.add_option("--seed", a.seed, "of random workloads")->capture_default_str();
 }
 
-void add_measuring_flags(CLI::App& app, arguments& a) {
+void add_measuring_flags(CLI::App& app, run_arguments& a) {
   app.option_defaults()->group("Measuring");
   app.add_option("--reps", a.repetitions, "repetitions; default: 10 to 200, about 2 s for each algorithm")
       ->check(at_least_one());
@@ -332,15 +333,15 @@ void add_measuring_flags(CLI::App& app, arguments& a) {
       ->capture_default_str();
 }
 
-void add_output_flags(CLI::App& app, arguments& a) {
+void add_output_flags(CLI::App& app, run_arguments& a) {
   app.option_defaults()->group("Output");
   app.add_flag("--osu", a.osu, "print as the OSU micro-benchmarks do: -b is per pair, times in us, Pass where right");
   app.add_option("--csv", a.csv, "write records as rows to a file, or with - to standard output")->type_name("FILE");
   add_json_option(app, a.json, "records");
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_run(CLI::App& app) {
+  auto a = std::make_shared<run_arguments>();
   add_exchange_flags(app, *a);
   add_measuring_flags(app, *a);
   add_output_flags(app, *a);
@@ -348,13 +349,13 @@ std::function<int()> setup(CLI::App& app) {
   app.footer(footer());
   return [a] {
     if (a->collective == "sparse") return run_sparse(sparse_arguments(*a));
-    const choices c = interpret(*a);
-    return in_session([&](int rank, int ranks) { return work(c, rank, ranks); });
+    const run_choices c = interpret(*a);
+    return in_session([&](int rank, int ranks) { return execute_run(c, rank, ranks); });
   };
 }
 
 }  // namespace
 
-const command run_command{"run", "exchange, verify every byte, time, tabulate", setup};
+const command run_command{"run", "exchange, verify every byte, time, tabulate", set_up_run};
 
 }  // namespace taquin::cli

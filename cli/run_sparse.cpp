@@ -84,8 +84,8 @@ int run_sparse(const sparse_run& a) {
       display.clear();
       std::vector<nlohmann::json> records;
       for (const contender& c : contenders) {
-        const bool named = std::ranges::find(a.algorithms, c.asked) != a.algorithms.end();
-        if (c.wrong != 0 || (c.fault && named)) status = failure_status;
+        const bool is_asked = std::ranges::find(a.algorithms, c.asked) != a.algorithms.end();
+        if (c.wrong != 0 || (c.fault && is_asked)) status = failure_status;
         records.push_back(record(s, c));
       }
       if (out.text() != nullptr) print_table(out.text(), records);

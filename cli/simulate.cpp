@@ -32,7 +32,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct simulate_arguments {
   std::string ranks;
   std::vector<std::string> algorithms{"all"};
   std::string workload = "uniform";
@@ -51,12 +51,13 @@ struct arguments {
   layout_flags of_layouts;
 };
 
-constexpr count_t most_ranks = 1 << 20;
-constexpr int most_pattern_ranks = 1 << 14;                  // whose schedules are evaluated one by one
-constexpr std::size_t most_messages = std::size_t{1} << 22;  // of all ranks' schedules, to be evaluated one by one
+constexpr count_t most_simulated_ranks = 1 << 20;
+constexpr int most_pattern_ranks = 1 << 14;  // whose schedules are evaluated one by one
+constexpr std::size_t most_simulated_messages = std::size_t{1}
+                                                << 22;  // of all ranks' schedules, to be evaluated one by one
 constexpr std::size_t most_regions = std::size_t{1} << 23;
 
-detail::profile profile_of(const arguments& a) {
+detail::profile profile_of(const simulate_arguments& a) {
   detail::profile p = profile_of_model(a.model);
   p.points.clear();  // measured with ranks, which there are none of
   p.model.ranks_per_core = 1;
@@ -80,7 +81,7 @@ struct prediction {
 
 class simulation {
  public:
-  simulation(const arguments& a, const workloads::workload& w, exchange::form kind, const machine_model& m)
+  simulation(const simulate_arguments& a, const workloads::workload& w, exchange::form kind, const machine_model& m)
       : a_(a), w_(w), kind_(kind), model_(m) {}
 
   /// Nothing when it does not serve.
@@ -116,20 +117,20 @@ class simulation {
       local.nodes = &nodes;
       all.push_back(what.build(local, s, a_.opts.view(), std::pmr::new_delete_resource()));
       const auto& first = all.front();
-      if (first.messages.size() * ranks > most_messages || first.regions.size() * ranks > most_regions)
+      if (first.messages.size() * ranks > most_simulated_messages || first.regions.size() * ranks > most_regions)
         return std::nullopt;
       pointers.push_back(&all.back());
     }
     return detail::evaluate_slowest(pointers, m, nodes.nodes().group);
   }
 
-  const arguments& a_;
+  const simulate_arguments& a_;
   const workloads::workload& w_;
   exchange::form kind_;
   const machine_model& model_;
 };
 
-void print_json(const std::vector<prediction>& all, const arguments& a) {
+void print_json(const std::vector<prediction>& all, const simulate_arguments& a) {
   auto records = nlohmann::json::array();
   for (const auto& p : all)
     records.push_back({{"algorithm", p.name},
@@ -155,7 +156,7 @@ void print_table(const std::vector<prediction>& all) {
                p.formula ? show_seconds(*p.formula) : "-");
 }
 
-void draw(const std::vector<prediction>& all, const arguments& a) {
+void draw(const std::vector<prediction>& all, const simulate_arguments& a) {
   drawing d{fmt::format("{}, {} per {}", a.workload, a.bytes, a.per_pair ? "pair" : "rank"), "ranks", "time", {}};
   for (const auto& p : all) {
     if (!p.evaluated && !p.formula) continue;
@@ -167,19 +168,20 @@ void draw(const std::vector<prediction>& all, const arguments& a) {
   plot(a.drawing, d);
 }
 
-std::vector<count_t> ranks_of(const arguments& a) {
+std::vector<count_t> ranks_of(const simulate_arguments& a) {
   if (a.ranks.empty()) {
     if (!a.nodes.listed()) throw usage("for how many ranks? Give -n or --nodes");
     return {a.nodes.ranks()};
   }
   auto counts = parse_sizes(a.ranks);
   for (const count_t n : counts)
-    if (n < 1 || n > most_ranks) throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_ranks));
+    if (n < 1 || n > most_simulated_ranks)
+      throw usage(fmt::format("{} ranks are not within 1 and {}", n, most_simulated_ranks));
   for (const count_t n : counts) static_cast<void>(a.nodes.of(static_cast<int>(n)));
   return counts;
 }
 
-int show(const std::vector<prediction>& all, const arguments& a) {
+int show(const std::vector<prediction>& all, const simulate_arguments& a) {
   if (!a.json.empty()) {
     print_json(all, a);
   } else {
@@ -189,7 +191,7 @@ int show(const std::vector<prediction>& all, const arguments& a) {
   return 0;
 }
 
-int work_sparse(const arguments& a) {
+int work_sparse(const simulate_arguments& a) {
   if (a.closed) throw usage("a sparse exchange has no closed formula: leave --formula out");
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
@@ -210,7 +212,7 @@ int work_sparse(const arguments& a) {
   return show(all, a);
 }
 
-int work_redistribution(const arguments& a) {
+int work_redistribution(const simulate_arguments& a) {
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
   const count_t bytes = parse_size(a.bytes);
@@ -234,7 +236,7 @@ int work_redistribution(const arguments& a) {
   return show(all, a);
 }
 
-int work_layouts(const arguments& a) {
+int work_layouts(const simulate_arguments& a) {
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
   const layout_move move(a.of_layouts);
@@ -247,17 +249,17 @@ int work_layouts(const arguments& a) {
     machine_model m = profile.model;
     if (a.nodes.cores > 0) detail::share_cores(m, nodes.nodes().largest(), a.nodes.cores);
     const auto t = detail::time_of(move.from, move.to, move.options, move.element, nodes, m,
-                                   a.closed ? 0 : static_cast<count_t>(most_messages));
+                                   a.closed ? 0 : static_cast<count_t>(most_simulated_messages));
     all.push_back({"layouts", ranks, t.bytes, words_of(nodes, a.nodes.cores), t.formula, t.run});
   }
-  arguments named = a;
-  named.workload = "layouts";
-  named.collective = "redistribute";
-  return show(all, named);
+  simulate_arguments shown = a;
+  shown.workload = "layouts";
+  shown.collective = "redistribute";
+  return show(all, shown);
 }
 
 // The closed forms are Hockney's, of equal ranks.
-int work_patterns(const arguments& a) {
+int work_patterns(const simulate_arguments& a) {
   const auto asked = parse_patterns(a.algorithms);
   const auto counts = ranks_of(a);
   const count_t bytes = parse_size(a.bytes);
@@ -279,7 +281,7 @@ int work_patterns(const arguments& a) {
   return show(all, a);
 }
 
-int work(const arguments& a) {
+int execute_simulate(const simulate_arguments& a) {
   if (a.of_layouts.given()) return work_layouts(a);
   if (a.collective == "pattern") return work_patterns(a);
   if (a.collective == "sparse") return work_sparse(a);
@@ -308,8 +310,8 @@ int work(const arguments& a) {
   return show(all, a);
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_simulate(CLI::App& app) {
+  auto a = std::make_shared<simulate_arguments>();
   app.add_option("-n,--ranks", a->ranks, "ranks, at most 1M: 64; 2..4K doubles; default: those of --nodes")
       ->type_name("RANKS");
   auto* algorithm = app.add_option("-a,--algorithm", a->algorithms, "names from 'taquin list', or all")
@@ -358,12 +360,12 @@ Examples:
   taquin simulate -n 64..1K --per-node 16 --collective sparse -w sparse:4 --per-pair -b 1K)");
   return [a] {
     if (!asks_for_redistribution(a->algorithms, a->collective)) a->of_blocks.refuse();
-    return work(*a);
+    return execute_simulate(*a);
   };
 }
 
 }  // namespace
 
-const command simulate_command{"simulate", "predict times for any number of ranks, without MPI", setup};
+const command simulate_command{"simulate", "predict times for any number of ranks, without MPI", set_up_simulate};
 
 }  // namespace taquin::cli

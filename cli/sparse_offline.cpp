@@ -22,11 +22,11 @@ namespace taquin::cli {
 
 namespace {
 
-constexpr int most_ranks = 4096;
-constexpr std::size_t most_messages = std::size_t{1} << 22U;  // to be evaluated one by one
+constexpr int most_sparse_ranks = 4096;
+constexpr std::size_t most_sparse_messages = std::size_t{1} << 22U;  // to be evaluated one by one
 
 // An algorithm of sparse.def, or a hand-written one.
-struct named {
+struct named_method {
   std::string_view name;
   const detail::sparse_algorithm* algorithm = nullptr;
   const sparse_method* way = nullptr;
@@ -43,29 +43,29 @@ const detail::sparse_algorithm& algorithm_of(const std::string& name) {
 }
 
 // In the order in which `taquin run` measures them.
-std::vector<named> asked(const std::vector<std::string>& names) {
-  std::vector<named> all;
+std::vector<named_method> asked(const std::vector<std::string>& names) {
+  std::vector<named_method> all;
   std::string known = detail::sparse_names();
   for (const auto& w : sparse_methods()) {
     all.push_back({.name = w.name, .way = &w});
     known += fmt::format(", {}", w.name);
   }
   for (const auto* a : detail::sparse_algorithms()) all.push_back({.name = a->name, .algorithm = a});
-  const auto is_asked = [&](const named& n) {
+  const auto is_asked = [&](const named_method& n) {
     return std::ranges::any_of(names, [&](const std::string& s) { return s == "all" || s == n.name; });
   };
   for (const std::string& name : names) {
     if (name == "auto") refuse_choice();
-    if (name != "all" && std::ranges::find(all, name, &named::name) == all.end())
+    if (name != "all" && std::ranges::find(all, name, &named_method::name) == all.end())
       throw usage(fmt::format("unknown sparse algorithm '{}'; known are all, {}", name, known));
   }
-  std::erase_if(all, [&](const named& n) { return !is_asked(n); });
+  std::erase_if(all, [&](const named_method& n) { return !is_asked(n); });
   return all;
 }
 
 detail::sparse_pattern pattern_of(const sparse_offline& a, int ranks) {
-  if (ranks > most_ranks)
-    throw usage(fmt::format("sparse exchanges are drawn for at most {} ranks, not {}", most_ranks, ranks));
+  if (ranks > most_sparse_ranks)
+    throw usage(fmt::format("sparse exchanges are drawn for at most {} ranks, not {}", most_sparse_ranks, ranks));
   auto x = offline_pattern(parse_workload(a.workload), ranks, parse_size(a.bytes), a.per_pair, a.seed);
   x.per_node = a.per_node;
   x.in_flight = a.in_flight;
@@ -156,11 +156,11 @@ int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string&
 namespace {
 
 // Nothing where it does not serve.
-std::optional<sparse_prediction> predict(const named& which, const detail::sparse_pattern& x,
+std::optional<sparse_prediction> predict(const named_method& which, const detail::sparse_pattern& x,
                                          const machine_model& model) {
   sparse_prediction p{which.name, x.ranks(), most_sent(x), std::nullopt};
   detail::sparse_moves m;
-  m.all.most = most_messages;
+  m.all.most = most_sparse_messages;
   try {
     if (which.way != nullptr) {
       which.way->moves(x, m);
@@ -186,13 +186,13 @@ std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std
   const auto all = asked(a.algorithms);
   std::vector<sparse_prediction> predicted;
   for (const count_t n : ranks) {
-    const int p = static_cast<int>(std::min<count_t>(n, most_ranks + 1));
+    const int p = static_cast<int>(std::min<count_t>(n, most_sparse_ranks + 1));
     sparse_offline given = a;
     if (a.per_node == 0) given.per_node = p;
     const auto x = pattern_of(given, p);
     machine_model m = model;
     if (cores > 0) detail::share_cores(m, std::min(given.per_node, p), cores);
-    for (const named& which : all)
+    for (const named_method& which : all)
       if (const auto one = predict(which, x, m)) predicted.push_back(*one);
   }
   if (predicted.empty()) throw usage("none of these algorithms serves this exchange");
@@ -211,7 +211,7 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
   for (const auto* one : detail::sparse_algorithms()) {
     sparse_candidate c{.algorithm = one->name, .why = {}};
     detail::sparse_moves none;
-    none.all.most = most_messages;
+    none.all.most = most_sparse_messages;
     try {
       if (const auto why = detail::add_sparse_moves(*one, x, none)) c.why = *why;
     } catch (const detail::too_many_messages&) {

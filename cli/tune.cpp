@@ -30,7 +30,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct tune_arguments {
   std::string file;
   std::string traffic;
   std::vector<std::string> workloads{"uniform", "random", "sparse:2"};
@@ -64,7 +64,7 @@ std::vector<std::size_t> coarse_first(std::size_t n) {
   return order;
 }
 
-std::vector<cell> grid(const arguments& a) {
+std::vector<cell> grid(const tune_arguments& a) {
   const auto all = parse_sizes(a.bytes);
   std::vector<count_t> sizes;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -117,16 +117,16 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   return points;
 }
 
-timing timing_of(const detail::measured_point& p) {
+timing timing_of_point(const detail::measured_point& p) {
   return {p.time, p.low, p.high > 0 ? p.high : std::numeric_limits<double>::infinity()};
 }
 
 // "; not told apart from A, B": whose intervals meet that of the best.
 std::string not_told_apart(const std::vector<detail::measured_point>& points, const detail::measured_point& best) {
-  const timing least = timing_of(best);
+  const timing least = timing_of_point(best);
   std::string names;
   for (const auto& p : points)
-    if (&p != &best && timing_of(p).low <= least.high)
+    if (&p != &best && timing_of_point(p).low <= least.high)
       names += (names.empty() ? "; not told apart from " : ", ") + p.algorithm;
   return names;
 }
@@ -144,7 +144,7 @@ void write(int rank, const std::string& file, const detail::profile& p) {
   if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
 }
 
-int work(const arguments& a, int rank, int ranks) {
+int execute_tune(const tune_arguments& a, int rank, int ranks) {
   if (ranks < 2) throw usage("tune measures exchanges: it needs at least 2 ranks (mpirun -n 4 taquin tune ...)");
   std::optional<workloads::traffic> recording;
   if (!a.traffic.empty()) recording = read_recording(a.traffic, ranks);
@@ -177,7 +177,7 @@ int work(const arguments& a, int rank, int ranks) {
     const auto best = std::ranges::min_element(points, {}, &detail::measured_point::time);
     const std::string equals = not_told_apart(points, *best);
     unclear += equals.empty() ? 0 : 1;
-    fastest += fmt::format("{:<44} {:<20} {}{}\n", what, best->algorithm, show_timing(timing_of(*best)), equals);
+    fastest += fmt::format("{:<44} {:<20} {}{}\n", what, best->algorithm, show_timing(timing_of_point(*best)), equals);
     p.points.insert(p.points.end(), points.begin(), points.end());
     write(rank, a.file, p);  // an interrupted tune keeps the exchanges that it has measured
   }
@@ -194,8 +194,8 @@ int work(const arguments& a, int rank, int ranks) {
   return 0;
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_tune(CLI::App& app) {
+  auto a = std::make_shared<tune_arguments>();
   app.add_option("-o,--output", a->file, "write the profile here, as JSON")->required()->type_name("FILE");
   auto* traffic = app.add_option("--traffic", a->traffic,
                                  "measure the calls of a recording, on its number of ranks, and write rules for them");
@@ -234,12 +234,12 @@ Examples:
   return [a] {
     for (const auto& w : a->workloads) static_cast<void>(parse_workload(w));
     static_cast<void>(parse_sizes(a->bytes));
-    return in_session([&](int rank, int ranks) { return work(*a, rank, ranks); });
+    return in_session([&](int rank, int ranks) { return execute_tune(*a, rank, ranks); });
   };
 }
 
 }  // namespace
 
-const command tune_command{"tune", "measure exchanges, so that auto goes by what was measured", setup};
+const command tune_command{"tune", "measure exchanges, so that auto goes by what was measured", set_up_tune};
 
 }  // namespace taquin::cli

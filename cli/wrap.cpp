@@ -14,7 +14,7 @@ namespace taquin::cli {
 
 namespace {
 
-struct arguments {
+struct wrap_arguments {
   std::string mpi;
   std::string algorithm;
   std::string memory;
@@ -52,7 +52,7 @@ void check_use(const std::string& name) {
     fmt::print(stderr, "taquin wrap: '{}' serves calls with MPI_IN_PLACE alone; others go to the MPI library\n", name);
 }
 
-int work(const arguments& a, const std::vector<std::string>& command) {
+int execute_wrap(const wrap_arguments& a, const std::vector<std::string>& command) {
   check_command(command);
   if (!a.algorithm.empty()) {
     check_algorithms({a.algorithm}, false);
@@ -65,8 +65,8 @@ int work(const arguments& a, const std::vector<std::string>& command) {
   become(command, a.mpi, a.scalapack);
 }
 
-std::function<int()> setup(CLI::App& app) {
-  auto a = std::make_shared<arguments>();
+std::function<int()> set_up_wrap(CLI::App& app) {
+  auto a = std::make_shared<wrap_arguments>();
   app.add_option("-a,--algorithm", a->algorithm,
                  "a name from 'taquin list', or auto; default: TAQUIN_ALGORITHM or auto");
   app.add_option("-m,--memory", a->memory, "scratch memory per rank: 64, 4K, 50M; default: no limit");
@@ -86,12 +86,12 @@ Examples:
   mpirun -n 4 taquin wrap -a pairwise ./program input.dat
   mpirun -n 4 taquin wrap --trace program.pftrace ./program input.dat
   mpirun -n 4 taquin wrap -m 16M ./program -v input.dat)");
-  return [a, &app] { return work(*a, app.remaining()); };
+  return [a, &app] { return execute_wrap(*a, app.remaining()); };
 }
 
 }  // namespace
 
 const command wrap_command{"wrap", "run a program with taquin underneath: wrap [-a NAME] [-m SIZE] PROGRAM ARGS...",
-                           setup};
+                           set_up_wrap};
 
 }  // namespace taquin::cli

@@ -12,3 +12,10 @@ set(taquin_precompiled <algorithm> <array> <atomic> <cstddef> <cstdint> <cstring
 function(taquin_precompile target)
   target_precompile_headers(${target} PRIVATE ${taquin_precompiled} ${ARGN})
 endfunction()
+
+# taquin_compile_together(TARGET COUNT): COUNT sources of it as one. Not where each source is to stand alone, as above.
+function(taquin_compile_together target count)
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  endif()
+endfunction()

@@ -75,9 +75,9 @@ constexpr std::span<const option_value> values_of(const option_row& row) noexcep
 }
 
 /// The number of a choice's word, if it is one.
-constexpr std::optional<int> value_of(const option_row& row, std::string_view word) noexcept {
+constexpr std::optional<int> value_of(const option_row& row, std::string_view text) noexcept {
   for (const option_value& v : values_of(row))
-    if (v.word == word) return v.value;
+    if (v.word == text) return v.value;
   return std::nullopt;
 }
 
