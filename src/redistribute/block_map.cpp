@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "base/sizes.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
-void block_map::count(std::span<std::uint32_t> counts) const noexcept {
-  std::ranges::fill(counts, 0U);
+std::uint32_t block_map::begins(std::span<std::uint32_t> at, int left_out) const noexcept {
+  std::ranges::fill(at, 0U);
   for (const address& a : at_)
-    if (a.rank >= 0) ++counts[as_size(a.rank)];
+    if (a.rank >= 0) ++at[as_size(a.rank)];
+  const std::uint32_t others = left_out < 0 ? 0 : std::exchange(at[as_size(left_out)], 0U);
+  std::exclusive_scan(at.begin(), at.end(), at.begin(), 0U);
+  return others;
 }
 
 void block_map::no_such_slot(slot s) const {
@@ -63,12 +68,8 @@ bool permutation::go_on(std::size_t most) {
 
 block_map::sort_tables block_map::by_rank(int ranks, std::pmr::memory_resource* memory) const {
   sort_tables tables(at_.size(), as_size(ranks), memory);
-  auto& [source, next] = tables;
-  for (const address& a : at_)
-    if (a.rank >= 0) ++next[as_size(a.rank) + 1];
-  for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
-  for (slot s = 0; s < at_.size(); ++s)
-    if (!free(s)) source[next[as_size(at_[s].rank)]++] = s;
+  begins(tables.next);
+  deal(tables.next, -1, [&](std::uint32_t k, slot at) { tables.source[k] = at; });
   return tables;
 }
 

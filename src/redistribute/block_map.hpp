@@ -103,8 +103,18 @@ class block_map {
   [[nodiscard]] slot blocks() const noexcept { return static_cast<slot>(store_->border()); }
   [[nodiscard]] slot slots() const noexcept { return static_cast<slot>(at_.size()); }
 
-  /// Counts the live blocks by destination: counts[r] for r < counts.size(). Staging included.
-  void count(std::span<std::uint32_t> counts) const noexcept;
+  /// A counting sort of the blocks by destination, staging included, without those for rank `left_out`. Where each
+  /// rank's part begins, and the total last: `at`, ranks + 1. Returns how many are left out.
+  std::uint32_t begins(std::span<std::uint32_t> at, int left_out = -1) const noexcept;
+  /// Then calls put(k, s) for each of these blocks: the block in slot s is the k-th of them.
+  template <class Put>
+  void deal(std::span<std::uint32_t> at, int left_out, Put put) const {
+    for (slot s = 0; s < slots(); ++s)
+      if (whole(s) && at_[s].rank != left_out) put(at[as_size(at_[s].rank)]++, s);
+    // Each begin has moved to the end of its part, which is the begin of the next one.
+    std::shift_right(at.begin(), at.end(), 1);
+    at.front() = 0;
+  }
 
   /// The sources of blocks in a permutation: sort_bytes.
   struct sort_tables;

@@ -13,7 +13,6 @@
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/progress.hpp"
-#include "redistribute/place_set.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
@@ -92,9 +91,8 @@ int source_of(const targets& t, std::uint32_t k) {
 }
 
 // The set finds the second block of a clash. The first is searched for only if there is a clash.
-std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, std::pmr::memory_resource* memory) {
+std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, place_set& taken) {
   const slot blocks = map.blocks();
-  place_set taken(blocks, memory);
   std::optional<clash> found;
   const auto take = [&](slot x, int from, std::uint32_t number) {
     if (!taken.add(x) && !found) found = clash{rank, x, {0, from}, {0, number}};
@@ -123,7 +121,9 @@ std::optional<clash> find_clash(int rank, const block_map& map, const targets& t
 
 std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
 
-bool has_clash(const machine& m, const targets& t) { return find_clash(m.rank, *m.map, t, m.memory).has_value(); }
+bool has_clash(int rank, const block_map& map, const targets& t, place_set& taken) {
+  return find_clash(rank, map, t, taken).has_value();
+}
 
 task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
   std::array<std::uint64_t, 1> invalid_rank{invalid ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
@@ -137,7 +137,8 @@ task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
 }
 
 task check_injective(machine& m, const targets& t) {
-  const auto mine = find_clash(m.rank, *m.map, t, m.memory);
+  place_set taken(m.blocks(), m.memory);
+  const auto mine = find_clash(m.rank, *m.map, t, taken);
   std::array<std::uint64_t, 1> invalid_rank{mine ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
   co_await m.net->maximum(invalid_rank);
   if (invalid_rank[0] == 0) co_return;

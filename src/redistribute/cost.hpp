@@ -33,7 +33,7 @@ class redistribution_terms {
     return terms_.rounds(count, messages, blocks * bytes_, blocks * bytes_ / messages);
   }
   [[nodiscard]] seconds copies(double blocks) const noexcept { return terms_.copies(blocks, blocks * bytes_); }
-  /// exchange_targets.
+  /// learn_sources.
   [[nodiscard]] seconds targets(double blocks) const noexcept {
     return collective(0.5 * ranks_) + collective(2) + collective(0.5 * blocks);
   }

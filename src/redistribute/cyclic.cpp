@@ -18,6 +18,7 @@
 #include "base/sizes.hpp"
 #include "redistribute/cost.hpp"
 #include "redistribute/cyclic_planner.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/machine.hpp"
 
 namespace taquin::detail {
@@ -288,7 +289,7 @@ task execute(machine& m, const cyclic_action& a, std::span<const slot> indices) 
 
 task run_cyclic(machine& m) {
   targets learned(m.memory);
-  if (m.known == nullptr) co_await exchange_targets(m, learned);
+  if (m.known == nullptr) co_await learn_sources(m, learned);
   const targets& t = m.known != nullptr ? *m.known : learned;
   action_list mine(m.memory);
   array_list::take(mine, m.tables(t));

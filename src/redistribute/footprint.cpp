@@ -7,7 +7,7 @@
 #include "base/sizes.hpp"
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
-#include "redistribute/sparse_targets.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -73,7 +73,7 @@ table_sizes most_tables(const buffer_sizes& s, int ranks, std::size_t blocks) no
 // its successors exchange.
 std::size_t for_a_while(const redistribution_algorithm& a, const table_sizes& t) noexcept {
   const std::size_t kept = a.hands_over ? t.blocks * sizeof(std::int32_t) : 0;
-  return kept + std::max({exchange_targets_bytes(t), target_exchange::bytes(t), check_injective_bytes(t), a.memory(t),
+  return kept + std::max({learn_sources_bytes(t), target_exchange::bytes(t), check_injective_bytes(t), a.memory(t),
                           find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
                           block_map::sort_bytes(t.slots(), t.ranks)});
 }

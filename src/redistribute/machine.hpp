@@ -88,7 +88,7 @@ struct machine {
   buffer_sizes sizes;
   double least_progress = 0;             ///< hand over when a round moves a smaller part of the remaining blocks
   std::string_view successor = "slots";  ///< the algorithm that takes over; `least_progress` does not apply to it
-  targets* known = nullptr;              ///< the result of exchange_targets, if it is known already
+  targets* known = nullptr;              ///< the result of learn_sources, if it is known already
   bool handed_over = false;              ///< another algorithm ran before: blocks may be in staging
   std::uint64_t rounds = 0;
   slot parts = 1;                ///< of a block of the caller's: each is a block here
@@ -158,13 +158,6 @@ std::span<const redistribution_algorithm* const> redistributions() noexcept;
 const redistribution_algorithm* find_redistribution(std::string_view name) noexcept;
 /// "slots, …"
 std::string redistribution_names();
-
-/// Exchanges the targets: three collectives. Blocks for this rank itself are left out. `valid`: whether this rank's map
-/// is, if that is not known. If it is false on some rank, it is on all ranks after the first collective; no target is
-/// exchanged then.
-task exchange_targets(machine& m, targets& t, bool* valid = nullptr);
-/// Bytes that it takes meanwhile.
-std::size_t exchange_targets_bytes(const table_sizes& s) noexcept;
 
 /// Sorts the blocks by destination rank (block_map::sort), a chunk in each test.
 task sort_by_rank(machine& m);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 #include <new>
-#include <numeric>
 #include <optional>
 
 #include "base/copy_bytes.hpp"
@@ -66,14 +65,13 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
       units_(units),
       memory_(memory),
       map_(units, &memory),
-      out_at_(s.blocks.size() + 1, 0, &memory),
-      in_at_(s.blocks.size() + 1, 0, &memory),
-      index_(&memory),
+      t_(&memory),
       staged_(&memory),
       taken_(map_.blocks(), &memory),
       sources_(map_.slots(), no_slot, &memory),
       copied_(units.bytes_copied()) {
-  index_.reserve(map_.blocks());
+  array_list::take(t_, table_sizes{.ranks = s.blocks.size()});
+  t_.index.reserve(map_.blocks());
   staged_.reserve(std::min(s.staging, map_.blocks()));
 }
 
@@ -114,7 +112,7 @@ bool node_steps::run(const setting& s, channel& c, store& units, memory_budget& 
   } catch (const std::bad_alloc&) {
   }
   c.begin();
-  if (good) steps->write_lists(given);
+  if (good) steps->write_lists();
   publish(s, c, word::lists, good);
   c.wait_lines();
   if (!agreed(s, c, word::lists)) return false;
@@ -137,18 +135,15 @@ bool node_steps::prepare(const given_map& given) {
     if (r < 0) continue;
     const auto index = static_cast<slot>(given.indices[static_cast<int>(k)]);
     map_.set(static_cast<slot>(k), {static_cast<std::int32_t>(r), index});
-    if (r != c_.rank())
-      ++out_at_[as_size(r)];
-    else
-      moves_here_ = moves_here_ || static_cast<count_t>(index) != k;
+    moves_here_ = moves_here_ || (r == c_.rank() && static_cast<count_t>(index) != k);
   }
-  std::exclusive_scan(out_at_.begin(), out_at_.end(), out_at_.begin(), 0U);
+  stay_ = map_.begins(t_.out_at, c_.rank());
   choose_way();
   return way_ != kind::none;
 }
 
 void node_steps::choose_way() {
-  const std::size_t leaving = out_at_.back();
+  const std::size_t leaving = t_.out_at.back();
   const std::size_t lists = header + leaving * sizeof(listed);
   const std::size_t data = room_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
@@ -161,7 +156,7 @@ void node_steps::choose_way() {
   }
 }
 
-void node_steps::write_lists(const given_map& given) {
+void node_steps::write_lists() {
   std::byte* const room = c_.room(c_.rank());
   auto* const mine = new (room) owner;
   if (way_ == kind::remote) {
@@ -170,46 +165,31 @@ void node_steps::write_lists(const given_map& given) {
   }
   for (int r = 0; r < c_.size(); ++r) {
     mailbox& line = c_.to(r);
-    const std::uint32_t n = out_at_[as_size(r) + 1] - out_at_[as_size(r)];
-    line.place = header + out_at_[as_size(r)] * sizeof(listed);
+    const std::uint32_t n = t_.out_at[as_size(r) + 1] - t_.out_at[as_size(r)];
+    line.place = header + t_.out_at[as_size(r)] * sizeof(listed);
     line.describe(n > 0 ? way_ : kind::none, n);
   }
   auto* const list = reinterpret_cast<listed*>(room + header);
   list_ = list;
-  // Writing moves each begin to the end of its part, which is the begin of the next one.
-  for (count_t k = 0; k < given.length; ++k)
-    if (const address& a = map_[static_cast<slot>(k)]; a.rank >= 0 && a.rank != c_.rank())
-      new (list + out_at_[as_size(a.rank)]++) listed{a.index, static_cast<slot>(k)};
-  std::rotate(out_at_.begin(), out_at_.end() - 1, out_at_.end());
-  out_at_.front() = 0;
+  map_.deal(t_.out_at, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
 }
 
 // Marks the places of incoming blocks, and reads those blocks that must be read. False if a block is missing.
 bool node_steps::learn() {
-  std::size_t stay = 0;
-  bool good = true;
-  for (slot k = 0; k < map_.blocks(); ++k)
-    if (map_[k].rank == c_.rank()) {
-      ++stay;
-      good = taken_.add(map_[k].index) && good;
-    }
   std::size_t come = 0;
   for (int from = 0; from < c_.size(); ++from) {
-    in_at_[as_size(from)] = static_cast<std::uint32_t>(come);
+    t_.in_at[as_size(from)] = static_cast<std::uint32_t>(come);
     if (from != c_.rank()) come += c_.from(from).size();
   }
-  in_at_.back() = static_cast<std::uint32_t>(come);
-  if (come > map_.blocks() - std::min<std::size_t>(stay, map_.blocks())) return false;
+  t_.in_at.back() = static_cast<std::uint32_t>(come);
+  if (come > map_.blocks() - std::min<std::size_t>(stay_, map_.blocks())) return false;
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank()) continue;
     const mailbox& line = c_.from(from);
     const auto* const list = reinterpret_cast<const listed*>(c_.room(from) + line.place);
-    for (std::uint64_t i = 0; i < line.size(); ++i) {
-      good = taken_.add(list[i].index) && good;
-      index_.push_back(list[i].index);
-    }
+    for (std::uint64_t i = 0; i < line.size(); ++i) t_.index.push_back(list[i].index);
   }
-  if (!good && s_.check) return false;
+  if (s_.check && has_clash(c_.rank(), map_, t_, taken_)) return false;
   for (int from = 0; from < c_.size(); ++from)
     if (from != c_.rank() && c_.from(from).what() == kind::remote && !read(from, c_.from(from))) return false;
   return true;
@@ -241,8 +221,8 @@ void node_steps::pack() {
   std::byte* const room = c_.room(c_.rank());
   std::size_t at = 0;
   for (int r = 0; r < c_.size(); ++r) {
-    const std::uint32_t first = out_at_[as_size(r)];
-    const std::uint32_t end = out_at_[as_size(r) + 1];
+    const std::uint32_t first = t_.out_at[as_size(r)];
+    const std::uint32_t end = t_.out_at[as_size(r) + 1];
     mailbox& line = c_.to(r);
     line.place = at;
     line.describe(end > first ? way_ : kind::none, end - first);
@@ -265,9 +245,9 @@ void node_steps::put() {
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank() || c_.from(from).what() != kind::room) continue;
     const std::byte* data = c_.room(from) + c_.from(from).place;
-    for (std::uint32_t k = in_at_[as_size(from)]; k < in_at_[as_size(from) + 1];) {
-      unit_run run{index_[k], 1};
-      while (++k < in_at_[as_size(from) + 1] && index_[k] == run.end()) ++run.length;
+    for (std::uint32_t k = t_.in_at[as_size(from)]; k < t_.in_at[as_size(from) + 1];) {
+      unit_run run{t_.index[k], 1};
+      while (++k < t_.in_at[as_size(from) + 1] && t_.index[k] == run.end()) ++run.length;
       units_.write(data, run);
       data += as_size(run.length) * s_.block_bytes;
     }
@@ -276,8 +256,8 @@ void node_steps::put() {
 
 void node_steps::account(statistics& s) const noexcept {
   s.rounds += 2;
-  for (std::size_t r = 0; r + 1 < out_at_.size(); ++r) s.messages += out_at_[r + 1] > out_at_[r] ? 1U : 0U;
-  s.bytes_sent += out_at_.back() * s_.block_bytes;
+  for (std::size_t r = 0; r + 1 < t_.out_at.size(); ++r) s.messages += t_.out_at[r + 1] > t_.out_at[r] ? 1U : 0U;
+  s.bytes_sent += t_.out_at.back() * s_.block_bytes;
   s.bytes_copied += units_.bytes_copied() - copied_;
   s.peak_memory = std::max(s.peak_memory, memory_.used() + room_);
 }

@@ -20,6 +20,7 @@
 #include "node/shared_buffers.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/check_map.hpp"
+#include "redistribute/machine.hpp"
 #include "redistribute/place_set.hpp"
 #include "taquin/options.hpp"
 
@@ -70,7 +71,7 @@ class node_steps {
   static void publish(const setting& s, const channel& c, word w, bool good) noexcept;
   bool prepare(const given_map& given);
   void choose_way();
-  void write_lists(const given_map& given);
+  void write_lists();
   bool learn();
   bool read(int source, const mailbox& line);
   void pack();
@@ -82,10 +83,9 @@ class node_steps {
   store& units_;
   memory_budget& memory_;
   block_map map_;
-  std::pmr::vector<std::uint32_t> out_at_;  // ranks + 1: where each rank's part of this rank's list begins
-  std::pmr::vector<std::uint32_t> in_at_;   // ranks + 1: where each rank's part of index_ begins
-  std::pmr::vector<slot> index_;            // where the blocks of others go
-  std::pmr::vector<slot> staged_;           // where the blocks in staging go
+  targets t_;                      // without the order: list_ has it
+  std::size_t stay_ = 0;           // blocks that this rank keeps
+  std::pmr::vector<slot> staged_;  // where the blocks in staging go
   place_set taken_;
   std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
   const listed* list_ = nullptr;    // in this rank's room of the first step

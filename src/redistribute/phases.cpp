@@ -84,9 +84,8 @@ struct addresses {
 
 // Of sorted blocks: counts them by rank.
 void survey(const machine& m, phase& f) {
-  m.map->count(f.out);
-  std::exclusive_scan(f.out.begin(), f.out.end(), f.begin.begin(), 0U);
-  f.begin.back() = f.begin[f.out.size() - 1] + f.out.back();
+  m.map->begins(f.begin);
+  for (std::size_t r = 0; r < f.out.size(); ++r) f.out[r] = f.begin[r + 1] - f.begin[r];
   f.live = f.begin.back();
   f.room = f.live < m.blocks() ? m.blocks() - f.live : 0;
   f.out[as_size(m.rank)] = 0;

@@ -20,6 +20,7 @@
 
 #include "base/sizes.hpp"
 #include "redistribute/cost.hpp"
+#include "redistribute/learn_sources.hpp"
 
 namespace taquin::detail {
 
@@ -331,7 +332,7 @@ std::size_t slots_bytes(const table_sizes& s) noexcept { return pull_engine::byt
 
 task run_slots(machine& m) {
   targets mine(m.memory);
-  if (m.known == nullptr) co_await exchange_targets(m, mine);
+  if (m.known == nullptr) co_await learn_sources(m, mine);
   std::optional<block_reader> reader;
   if (m.net->reads() && !m.handed_over) {  // and so all blocks are in the array
     reader.emplace(m, m.known != nullptr ? *m.known : mine);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
+#include "redistribute/check_map.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/place_set.hpp"
 
 namespace taquin::detail {
@@ -55,19 +56,11 @@ void tell(const machine& m, targets& t, bool valid, rows& all) {
     for (std::size_t r = 0; r < p; ++r) std::ranges::fill(all.row(r).first(head), ~word{0});
     return;
   }
-  std::ranges::fill(t.out_at, 0U);
-  map.count(std::span(t.out_at).first(p));
+  const auto stay = static_cast<word>(list_own(m, t));
   for (std::size_t r = 0; r < p; ++r)
     for (std::size_t to = 0; to < p; ++to)
-      all.row(r)[to / counts_in_word] |= t.out_at[to] << (8 * (to % counts_in_word));
-  t.out_at[self] = 0;
-  std::exclusive_scan(t.out_at.begin(), t.out_at.end(), t.out_at.begin(), 0U);
-  t.order.resize(t.out_at.back());
-  // Writing moves each begin to the end of its part, which is the begin of the next one.
-  for (slot s = 0; s < map.blocks(); ++s)
-    if (!map.free(s) && map[s].rank != m.rank) t.order[t.out_at[as_size(map[s].rank)]++] = s;
-  std::rotate(t.out_at.begin(), t.out_at.end() - 1, t.out_at.end());
-  t.out_at.front() = 0;
+      all.row(r)[to / counts_in_word] |= (to == self ? stay : t.out_at[to + 1] - t.out_at[to])
+                                         << (8 * (to % counts_in_word));
   for (std::size_t to = 0; to < p; ++to)
     for (std::uint32_t k = t.out_at[to]; k < t.out_at[to + 1]; ++k)
       all.row(to)[head + k - t.out_at[to]] = map[t.order[k]].index;
@@ -100,11 +93,7 @@ bool learn(const machine& m, const rows& all, targets& t) {
     t.index.insert(t.index.end(), all.places(p, from), all.places(p, from) + (t.in_at[from + 1] - t.in_at[from]));
   t.learnt = true;
   place_set taken(m.blocks(), m.memory);
-  bool good = true;
-  for (slot s = 0; s < m.blocks(); ++s)
-    if ((*m.map)[s].rank == m.rank) good = taken.add((*m.map)[s].index) && good;
-  for (const slot x : t.index) good = taken.add(x) && good;
-  return good;
+  return !has_clash(m.rank, *m.map, t, taken);
 }
 
 // The number of transfers that were posted.

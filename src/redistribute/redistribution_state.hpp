@@ -20,11 +20,11 @@
 #include "redistribute/check_map.hpp"
 #include "redistribute/choices.hpp"
 #include "redistribute/footprint.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/node_steps.hpp"
 #include "redistribute/pushed.hpp"
 #include "redistribute/redistribution_map.hpp"
 #include "redistribute/repair.hpp"
-#include "redistribute/sparse_targets.hpp"
 #include "taquin/error.hpp"
 #include "taquin/redistribute.hpp"
 
@@ -202,7 +202,11 @@ struct redistribution::state final {
     // finds the reason. Collective, blocking.
     void agree_on_targets() {
       if (asked_ == outcome::refused || asked_ == outcome::lacking) return;
-      const bool good = asked_ == outcome::learnt && !(all_.options.check && has_clash(m_, known_));
+      bool good = asked_ == outcome::learnt;
+      if (good && all_.options.check) {
+        place_set taken(map_.blocks(), memory);
+        good = !has_clash(m_.rank, map_, known_, taken);
+      }
       channel* const node = all_.running.node_if_there();
       known_.learnt = told_ =
           node != nullptr ? node_steps::agree(all_.steps, *node, good) : !all_.running.agree_again({.any = !good}, {});
@@ -237,7 +241,7 @@ struct redistribution::state final {
         // too many, no rank sends these before all ranks are here.
         if (static_cast<slot>(m_.ranks) - 1 > m_.sizes.requests) co_await agree_on(m_, bad_);
         bool valid = !bad_;
-        co_await exchange_targets(m_, known_, &valid);
+        co_await learn_sources(m_, known_, &valid);
         if (!valid) co_await agree_on(m_, bad_);
         if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
       }

@@ -12,9 +12,9 @@
 
 #include "mpi/communicator.hpp"
 #include "node/blocking_channel.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/machine.hpp"
 #include "redistribute/problems.hpp"
-#include "redistribute/sparse_targets.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
 #include "taquin/redistribute.hpp"

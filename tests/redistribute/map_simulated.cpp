@@ -50,7 +50,7 @@ class broken_redistribution {
     } catch (const left_in_the_middle&) {
     }
     for (std::size_t r = 0; r < all_.size(); ++r) {
-      const rank_state& s = run_.ranks[r];
+      const simulated_rank& s = run_.ranks[r];
       const failure::block_map map = map_of(*s.map, *s.known, static_cast<int>(r));
       if (map.known) {
         compare(static_cast<int>(r), map);

@@ -93,7 +93,7 @@ TEST(cyclic, sends_as_many_edges_in_a_message_as_its_parameter_says_and_makes_th
     const block_problem all = test::transpose_problem(p, 20, 16);
     const auto with = [&](std::uint32_t edges, std::uint32_t actions) {
       auto r = std::make_unique<simulated_redistribution>(cyclic, all, 7, 2, 0, cyclic, readers::nobody);
-      for (rank_state& s : r->ranks) s.m.sizes.edges = edges, s.m.sizes.actions = actions;
+      for (simulated_rank& s : r->ranks) s.m.sizes.edges = edges, s.m.sizes.actions = actions;
       r->network.run(r->tasks);
       return r;
     };
@@ -178,12 +178,12 @@ TEST(pushed_blocks, change_nothing_where_a_map_is_invalid_or_places_are_wanted_t
       ASSERT_TRUE(pushed_blocks::suit(r.blocks, r.sizes));
       r.tasks.clear();
       for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        rank_state& s = r.ranks[rank];
+        simulated_rank& s = r.ranks[rank];
         r.tasks.push_back(pushed_blocks::run(s.m, *s.known, r.blocks, wrong != 3 || rank != 1, s.pushed));
       }
       r.network.run(r.tasks);
       for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        const rank_state& s = r.ranks[rank];
+        const simulated_rank& s = r.ranks[rank];
         ASSERT_EQ(s.pushed, wrong == 0) << wrong << " rank " << rank;
         for (slot k = 0; k < s.map->slots() && wrong != 0; ++k) {
           if (k >= 6) {

@@ -8,6 +8,7 @@
 
 #include "base/memory_budget.hpp"
 #include "redistribute/footprint.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/problems.hpp"
 #include "redistribute/pushed.hpp"
 #include "simulation/network.hpp"
@@ -15,7 +16,7 @@
 
 namespace taquin::detail {
 
-struct rank_state {
+struct simulated_rank {
   memory_budget budget;
   std::vector<std::uint64_t> data;
   std::optional<store> units;
@@ -59,7 +60,7 @@ struct simulated_redistribution {
       sizes.read = chunk;  // small blocks that are read go by buffers here, which they never do over MPI
     }
     for (std::size_t r = 0; r < p; ++r) {
-      rank_state& s = ranks[r];
+      simulated_rank& s = ranks[r];
       const auto own = static_cast<slot>(all[r].blocks);
       for (slot k = 0; k < own; ++k) s.data.push_back(test::identity(static_cast<int>(r), static_cast<int>(k)));
       s.units.emplace(s.data.data(), own, 1, element::bytes(sizeof(std::uint64_t)), sizes.staging_slots(), &s.budget);
@@ -82,24 +83,24 @@ struct simulated_redistribution {
              .known = begins == beginning::at_once ? nullptr : &*s.known};
     }
     const bool pushes = begins == beginning::pushing && pushed_blocks::suit(blocks, sizes);
-    for (rank_state& s : ranks)
+    for (simulated_rank& s : ranks)
       tasks.push_back(begins == beginning::at_once ? redistribute_blocks(s.m, a)
                                                    : learn_and_redistribute(s, a, blocks, pushes));
   }
 
   simulated_network network;
   level nodes;
-  std::vector<rank_state> ranks;
+  std::vector<simulated_rank> ranks;
   std::vector<task> tasks;
   buffer_sizes sizes;
   std::vector<count_t> blocks;  // of each rank
 
  private:
-  static task learn_and_redistribute(rank_state& s, const redistribution_algorithm& a, std::span<const count_t> blocks,
-                                     bool pushes) {
+  static task learn_and_redistribute(simulated_rank& s, const redistribution_algorithm& a,
+                                     std::span<const count_t> blocks, bool pushes) {
     if (pushes) co_await pushed_blocks::run(s.m, *s.known, blocks, true, s.pushed);
     if (s.pushed) co_return;
-    co_await exchange_targets(s.m, *s.known);
+    co_await learn_sources(s.m, *s.known);
     co_await redistribute_blocks(s.m, a);
   }
 };

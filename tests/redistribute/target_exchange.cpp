@@ -12,8 +12,8 @@
 #include "call/call.hpp"
 #include "mpi/progress_record.hpp"
 #include "redistribute/choices.hpp"
+#include "redistribute/learn_sources.hpp"
 #include "redistribute/problems.hpp"
-#include "redistribute/sparse_targets.hpp"
 #include "support/world.hpp"
 #include "taquin/redistribute.hpp"
 

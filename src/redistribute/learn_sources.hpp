@@ -1,21 +1,35 @@
-// The targets of a redistribution by one sparse exchange, in a call that may wait.
+// "Which rank sends a block to each of my places?": by collectives that can be started, or by one sparse exchange in a
+// call that may wait.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
+#include <vector>
 
 #include "base/memory_budget.hpp"
 #include "call/call.hpp"
 #include "mpi/communicator.hpp"
 #include "node/channel.hpp"
+#include "protocol/task.hpp"
 #include "redistribute/machine.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::detail {
 
-/// Part of a redistribution.
+/// Fills `t.out_at`, `t.order`, and with the places of these blocks `places`, unless it is null. Local. Returns how
+/// many blocks stay.
+std::size_t list_own(const machine& m, targets& t, std::pmr::vector<word>* places = nullptr);
+
+/// Fills `t`: three collectives. `valid`: whether this rank's map is, if that is not known. If it is false on some
+/// rank, it is on all ranks after the first collective; no target is exchanged then.
+task learn_sources(machine& m, targets& t, bool* valid = nullptr);
+/// Bytes that it takes meanwhile.
+std::size_t learn_sources_bytes(const table_sizes& s) noexcept;
+
+/// The same by a sparse exchange: part of a redistribution.
 struct target_exchange {
-  /// With fewer ranks on several nodes the exchange takes longer than exchange_targets; so it does with fewer of which
+  /// With fewer ranks on several nodes the exchange takes longer than learn_sources; so it does with fewer of which
   /// each is alone on its node.
   static constexpr int least_on_nodes = 16;
   static constexpr int least_alone = 32;
@@ -33,7 +47,7 @@ struct target_exchange {
   std::size_t peak = 0;  ///< the most bytes in use, those before included
   statistics done{};     ///< of the sparse exchange
 
-  /// Whether it is expected to be faster than exchange_targets, and `memory` is enough to refuse the blocks of a rank
+  /// Whether it is expected to be faster than learn_sources, and `memory` is enough to refuse the blocks of a rank
   /// without a place for them, if ranks have at most so many blocks. The same on all ranks.
   static bool suits(mpi::communicator& comm, const channel* node, std::size_t blocks, std::size_t memory);
   /// Fills `t`, unless some rank's map is not `valid`. Collective, blocking; in a stage. Throws if a rank has
