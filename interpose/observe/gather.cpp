@@ -119,7 +119,7 @@ void write_observations() noexcept {
     }
     TAQUIN_MPI(PMPI_Comm_free(&comm));
   } catch (const std::exception& e) {
-    say("what was observed is lost: ", e.what());
+    say("the observations are lost: ", e.what());
   }
 }
 

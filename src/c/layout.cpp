@@ -1,6 +1,8 @@
 // The C API's layouts.
 #include "taquin/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <complex>
 #include <memory>
@@ -70,7 +72,10 @@ void need(bool holds, const char* otherwise) {
 }
 
 storage_order order_of(int order) {
-  need(order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN, "the order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
+  if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
+    throw usage_error(fmt::format("the order must be MPI_ORDER_C ({}) or MPI_ORDER_FORTRAN ({}), got {}", MPI_ORDER_C,
+                                  MPI_ORDER_FORTRAN, order),
+                      MPI_ERR_ARG);
   return order == MPI_ORDER_FORTRAN ? storage_order::fortran : storage_order::c;
 }
 
@@ -116,10 +121,12 @@ dimension dimension_of(int distribution, count_t extent, int processes, count_t 
     case TAQUIN_BLOCK:
       return dimension::block_of(extent, processes);
     case TAQUIN_BLOCK_CYCLIC:
-      need(block > 0, "a block of no elements");
+      if (block < 1) throw usage_error(fmt::format("a block must have 1 element or more, got {}", block), MPI_ERR_ARG);
       return dimension::block_cyclic(extent, processes, block, first);
     default:
-      throw usage_error("no distribution of this number", MPI_ERR_ARG);
+      throw usage_error(
+          fmt::format("a distribution must be TAQUIN_EVEN, TAQUIN_BLOCK or TAQUIN_BLOCK_CYCLIC, got {}", distribution),
+          MPI_ERR_ARG);
   }
 }
 
@@ -209,7 +216,9 @@ int TAQUIN_Layout_create(int ndims, const MPI_Count extents[], const int distrib
 
 int TAQUIN_Layout_set_lengths(TAQUIN_Layout layout, int dim, const MPI_Count lengths[]) {
   return with(layout, [&](TAQUIN_Layout_state& l) {
-    need(dim >= 0 && as_size(dim) < l.dimensions.size(), "no dimension of this number");
+    if (dim < 0 || as_size(dim) >= l.dimensions.size())
+      throw usage_error(fmt::format("dimension {}, counted from 0, of a layout with {}", dim, l.dimensions.size()),
+                        MPI_ERR_ARG);
     need(lengths != nullptr, "null lengths");
     dimension& d = l.dimensions[as_size(dim)];
     dimension given = dimension::given(list_of(lengths, as_size(d.processes)));
@@ -220,7 +229,8 @@ int TAQUIN_Layout_set_lengths(TAQUIN_Layout layout, int dim, const MPI_Count len
 
 int TAQUIN_Layout_set_ranks(TAQUIN_Layout layout, int nranks, const int ranks[], int order) {
   return with(layout, [&](TAQUIN_Layout_state& l) {
-    need(ranks == nullptr || nranks >= 0, "a negative number of ranks");
+    if (ranks != nullptr && nranks < 0)
+      throw usage_error(fmt::format("the number of ranks must be ≥ 0, got {}", nranks), MPI_ERR_ARG);
     l.grid = order_of(order);
     l.ranks = ranks == nullptr ? std::vector<int>{} : std::vector<int>(ranks, ranks + nranks);
   });

@@ -167,9 +167,9 @@ std::string layout_access::invalid_storage(const layout& l, int rank, count_t el
 namespace {
 
 std::string invalid_dimension(const dimension& d) {
-  if (d.extent < 0) return fmt::format("an extent of {}", d.extent);
-  if (d.processes < 1) return fmt::format("{} processes", d.processes);
-  if (d.block < 0) return fmt::format("blocks of {}", d.block);
+  if (d.extent < 0) return fmt::format("the extent must be ≥ 0, got {}", d.extent);
+  if (d.processes < 1) return fmt::format("the number of processes must be ≥ 1, got {}", d.processes);
+  if (d.block < 0) return fmt::format("the block must be ≥ 0, got {}", d.block);
   if (d.first < 0 || d.first >= d.processes) return fmt::format("the first process is {}, of {}", d.first, d.processes);
   if (d.extent > most_bytes || d.block > most_bytes)
     return fmt::format("{} indices in blocks of {} are more than 2^56", d.extent, d.block);
@@ -342,7 +342,8 @@ std::string layout::invalid_on(int ranks) const {
   std::vector<int> sorted = ranks_;
   std::ranges::sort(sorted);
   if (sorted.front() < 0 || sorted.back() >= ranks)
-    return fmt::format("rank {} of {} ranks", sorted.front() < 0 ? sorted.front() : sorted.back(), ranks);
+    return fmt::format("rank {} in the grid; ranks are 0 to {}", sorted.front() < 0 ? sorted.front() : sorted.back(),
+                       ranks - 1);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
     return fmt::format("rank {} is in the grid twice", *twice);
   return {};

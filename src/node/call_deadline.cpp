@@ -73,7 +73,7 @@ std::string call_deadline::report(const mpi::awaited* what) const {
   if (on_.calls == nullptr)
     return fmt::format(
         "{} the first call of {}: {}\n"
-        "taquin:   which ranks it waits for is not known before they have met\n",
+        "taquin:   which ranks it waits for is not known in the first call\n",
         who, in_quotes(mpi::make_call_record(on_.comm)->name.data()), name_of_call(call_word_));
   mpi::wait_record note;
   if (what != nullptr) what->describe(note);
@@ -88,9 +88,10 @@ std::string call_deadline::report(const mpi::awaited* what) const {
   for (const int rank : note.missing) {
     const peer_record* const place =
         on_.records != nullptr && rank >= 0 && rank < ranks ? &on_.records->of[as_size(rank)] : nullptr;
-    text += fmt::format("taquin:   rank {} is missing: {}\n", rank,
-                        place != nullptr && place->process >= 0 ? describe(look_at(*place))
-                                                                : "it is on another node, or cannot be asked");
+    text +=
+        fmt::format("taquin:   rank {} is missing: {}\n", rank,
+                    place != nullptr && place->process >= 0 ? describe(look_at(*place))
+                                                            : "it is on another node, or its record cannot be read");
   }
   return text;
 }

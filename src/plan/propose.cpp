@@ -109,7 +109,7 @@ std::optional<invalid_argument> check_options(const options& o, std::string_view
   if (auto invalid = check_range(option_rows::NAME, o.FIELD)) return invalid;
 #include "base/options.def"
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
-    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+    return invalid_argument{"progress by a thread needs MPI_THREAD_MULTIPLE, which the MPI library does not provide",
                             MPI_ERR_UNSUPPORTED_OPERATION};
   return std::nullopt;
 }

@@ -30,7 +30,7 @@ std::optional<invalid_argument> check_arguments(const void* data, count_t blocks
     return invalid_argument{
         fmt::format("unknown algorithm '{}'; known are auto, {}", o.algorithm, redistribution_names())};
   if (o.progress == progress_by::thread && !mpi::can_progress_by_thread())
-    return invalid_argument{"progress by a thread takes MPI_THREAD_MULTIPLE, which the MPI library does not provide",
+    return invalid_argument{"progress by a thread needs MPI_THREAD_MULTIPLE, which the MPI library does not provide",
                             MPI_ERR_UNSUPPORTED_OPERATION};
   if (!(o.timeout >= 0))
     return invalid_argument{fmt::format("timeout must be ≥ 0 seconds, got {}", static_cast<float>(o.timeout))};

@@ -34,7 +34,7 @@ std::optional<invalid_argument> check(const pattern_call& c, int ranks) {
   if (c.invalid_text != nullptr) return of_interface(c.invalid_text);
   if (c.count < 0) return invalid_argument{fmt::format("negative count {}", c.count), MPI_ERR_COUNT};
   if (c.root < 0 || c.root >= ranks)
-    return invalid_argument{fmt::format("root {} of {} ranks", c.root, ranks), MPI_ERR_ROOT};
+    return invalid_argument{fmt::format("root {} is no rank; ranks are 0 to {}", c.root, ranks - 1), MPI_ERR_ROOT};
   if (c.type == MPI_DATATYPE_NULL) return invalid_argument{"null datatype", MPI_ERR_TYPE};
   if (const char* const text = invalid_text_of(c.type)) return of_interface(text);
   if ((c.reads && c.send == MPI_IN_PLACE) || (c.writes && c.recv == MPI_IN_PLACE))
@@ -79,7 +79,7 @@ void run_permutation(patterns::permutation kind, int by, const pattern_call& c, 
   auto& state = state_of(comm);
   auto invalid = check(c, state.size());
   if (!invalid && kind == patterns::permutation::hypercube && by < 0)
-    invalid = invalid_argument{fmt::format("a hypercube permutation by {}", by), MPI_ERR_ARG};
+    invalid = invalid_argument{fmt::format("a hypercube permutation needs a number ≥ 0, got {}", by), MPI_ERR_ARG};
   agree_on_invalid_argument(state, invalid);
   memory_budget memory;
   executor run(permute(kind, ordering::together, state.rank(), state.size(), by, c.count, element::of(c.type), &memory),

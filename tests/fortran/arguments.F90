@@ -161,7 +161,7 @@ contains
       SHORT('lengths has fewer elements')
     end if
     call taquin_layout_set_lengths(even, 3, one, ierror)
-    SHORT('no dimension of this number')
+    SHORT('dimension 2, counted from 0, of a layout with 2')
     call taquin_layout_set_halo(even, [1_MPI_COUNT_KIND], extents, ierror)
     SHORT('a part has fewer elements')
     call taquin_layout_set_halo(even, extents, [1_MPI_COUNT_KIND], ierror)

@@ -258,7 +258,7 @@ def test_blocks_are_layouts(comm):
         ([Dimension.even(5, 2)], {"ranks": (1, 1)}, "rank 1 is in the grid twice"),
         ([Dimension.even(5, 2)], {"ranks": (1,)}, "1 ranks for a grid of 2"),
         ([Dimension.even(5, 2)], {"stored": (1,)}, "no permutation"),
-        ([Dimension.even(-1, 2)], {}, "an extent of -1"),
+        ([Dimension.even(-1, 2)], {}, "the extent must be ≥ 0, got -1"),
         ([Dimension.even(1 << 60, 2)], {}, "2\\^56"),
         ([Dimension.cyclic(5, 2, 2)], {}, "the first process is 2, of 2"),
         ([Dimension.even(5, 2)], {"order": "A"}, "'C' or 'F'"),

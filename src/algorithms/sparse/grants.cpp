@@ -208,7 +208,7 @@ bool sparse_grants::hand_over() {
 }
 
 void sparse_grants::describe(mpi::wait_record& note) const {
-  note.what = "pieces of a sparse exchange";
+  note.what = "chunks of a sparse exchange";
   note.comm = comm_.get();
   for (const slot& s : slots_)
     if (s.busy && !s.arrived && blocks_[s.block].from != comm_.rank()) note.miss(blocks_[s.block].from);

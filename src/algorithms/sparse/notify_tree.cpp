@@ -80,7 +80,7 @@ class tree_find final : private mpi::awaited {
   [[nodiscard]] int tag(int of) const noexcept { return f_.tag + finding::first_tag + of; }
 
   void describe(mpi::wait_record& note) const override {
-    note.what = "notices of a sparse exchange";
+    note.what = "headers of a sparse exchange";
     note.comm = f_.comm.get();
   }
 

@@ -263,8 +263,8 @@ struct sparse_call::state {
     std::exception_ptr thrown;  // by `take`: no rank waits for this one then
     running.stage([&] {
       std::optional<invalid_argument> invalid;
-      if (piece < 1) invalid = invalid_argument{fmt::format("a piece must have 1 element or more, got {}", piece)};
-      if (!invalid && !take) invalid = invalid_argument{"no function for the pieces"};
+      if (piece < 1) invalid = invalid_argument{fmt::format("a chunk must have 1 element or more, got {}", piece)};
+      if (!invalid && !take) invalid = invalid_argument{"null function for the chunks"};
       // No block is longer than all incoming data.
       const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
       const std::size_t bytes_of_piece =
