@@ -260,6 +260,20 @@ def nodes(distribution, workload="regular"):
     table(("network", "machine", "bytes per pair", "MPI library", "taquin", "relative to the MPI library"), rows)
 
 
+def hosts():
+    """Exchanges between hosts with shaped links, beside the bound of the busiest link: it sends n·(p − n) blocks."""
+    rows = records("nodes/hosts.json")
+    cells = {(r["ranks_of_hosts"], r["ports"], r["algorithm"]): r for r in rows}
+    lines = []
+    for spec, ports in dict.fromkeys(k[:2] for k in cells):
+        of_hosts = [int(n) for n in spec.split(",")]
+        native = cells[spec, ports, "native"]
+        bound = max(n * (sum(of_hosts) - n) for n in of_hosts) * native["per_pair_bytes"] * 8 / 50e6
+        lines.append((spec, str(ports), duration(bound), duration(native["median_s"]),
+                      *(measured(cells[spec, ports, a]) for a in ("hierarchical_factor", "spread_out"))))
+    table(("ranks of the hosts", "ports", "busiest link", "MPI library", "`hierarchical_factor`", "`spread_out`"), lines)
+
+
 def program_runs(name):
     for line in (RESULTS / name).read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -363,7 +377,8 @@ def check():
 
 MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
         "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
-        "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "many_ranks": many_ranks, "limits": limits, "nodes": nodes, "programs": programs, "particles": particles,
+        "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "many_ranks": many_ranks, "limits": limits,
+        "nodes": nodes, "hosts": hosts, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,
         "--check": check}
 
