@@ -196,8 +196,7 @@ void communicator::leave(const std::exception& why) noexcept {
 class communicator::failure_poll {
  public:
   explicit failure_poll(communicator& c) : c_(c), on_(!c.one_thread_polls_.exchange(true, std::memory_order_acquire)) {
-    if (on_ && c.hears_ == MPI_REQUEST_NULL && c.heard_.rank < 0)
-      TAQUIN_MPI(PMPI_Irecv(&c.heard_, sizeof c.heard_, MPI_BYTE, MPI_ANY_SOURCE, c.abort_tag_, c.comm_, &c.hears_));
+    if (on_ && c.hears_ == MPI_REQUEST_NULL && c.heard_.rank < 0) c.post_failure_receive();
   }
   failure_poll(const failure_poll&) = delete;
   failure_poll& operator=(const failure_poll&) = delete;
@@ -279,10 +278,45 @@ int communicator::wait_some(int n, MPI_Request* requests, int* done, int* number
   return code;
 }
 
+namespace {
+
+// Of the list of states that have posted a receive for failure notifications. A thread posts one in its first wait.
+constinit std::mutex receives_guard;
+
+}  // namespace
+
+constinit communicator* communicator::receives_ = nullptr;
+
+void communicator::post_failure_receive() {
+  TAQUIN_MPI(PMPI_Irecv(&heard_, sizeof heard_, MPI_BYTE, MPI_ANY_SOURCE, abort_tag_, comm_, &hears_));
+  const std::scoped_lock lock(receives_guard);
+  if (receive_before_ != nullptr || receives_ == this) return;
+  next_receive_ = std::exchange(receives_, this);
+  if (next_receive_ != nullptr) next_receive_->receive_before_ = this;
+}
+
+void communicator::forget_receive() noexcept {
+  const std::scoped_lock lock(receives_guard);
+  if (receive_before_ == nullptr && receives_ != this) return;
+  (receive_before_ != nullptr ? receive_before_->next_receive_ : receives_) = next_receive_;
+  if (next_receive_ != nullptr) next_receive_->receive_before_ = receive_before_;
+}
+
 void communicator::complete_failure_receives() noexcept {
   if (hears_ == MPI_REQUEST_NULL) return;
   PMPI_Cancel(&hears_);
   PMPI_Wait(&hears_, MPI_STATUS_IGNORE);
+}
+
+// Those of a call that was aborted may still be matched: they stay.
+void communicator::complete_all_failure_receives() noexcept {
+  const std::scoped_lock lock(receives_guard);
+  for (communicator* c = receives_; c != nullptr; c = c->next_receive_) {
+    if (c->outlives_ || c->left_ || (c->record != nullptr && c->record->lost)) continue;
+    if (c->one_thread_polls_.exchange(true, std::memory_order_acquire)) continue;
+    c->complete_failure_receives();
+    c->one_thread_polls_.store(false, std::memory_order_release);
+  }
 }
 
 std::shared_ptr<call_record> make_call_record(MPI_Comm user) {

@@ -43,6 +43,7 @@ class communicator final : public detail::outliving {
 
   communicator(const communicator&) = delete;
   communicator& operator=(const communicator&) = delete;
+  ~communicator() { forget_receive(); }
 
   /// Keeps the state alive even if the user frees the communicator meanwhile, as MPI does for pending operations.
   struct release {
@@ -99,6 +100,8 @@ class communicator final : public detail::outliving {
 
   /// Frees communicators that all ranks are known to have freed. Local.
   static void free_retired() noexcept;
+  /// Completes the receives for failure notifications that are left when MPI ends, because plans are alive.
+  static void complete_all_failure_receives() noexcept;
   /// How many this rank has freed of which that is not known. If a rank has aborted a call there, it never will be.
   static int retired() noexcept;
 
@@ -147,6 +150,8 @@ class communicator final : public detail::outliving {
   class queue;
   int free() noexcept;
   int retire() noexcept;
+  void post_failure_receive();
+  void forget_receive() noexcept;
   class failure_poll;
   /// For a wait: polls for failure notifications if it is this thread's turn.
   void look_again(const failure_poll& l);
@@ -173,9 +178,12 @@ class communicator final : public detail::outliving {
   std::atomic<bool> left_{false};
   std::atomic<bool> outlives_{false};
   alignas(std::max_align_t) std::array<std::byte, 512> message_{};
-  abort_message abort_message_;                // sent without waiting: kept like the communicator
-  abort_message heard_;                        // of the first that is received
-  MPI_Request hears_ = MPI_REQUEST_NULL;       // from the first wait on
+  abort_message abort_message_;           // sent without waiting: kept like the communicator
+  abort_message heard_;                   // of the first that is received
+  MPI_Request hears_ = MPI_REQUEST_NULL;  // from the first wait on
+  communicator* next_receive_ = nullptr;  // of those that have posted one
+  communicator* receive_before_ = nullptr;
+  static communicator* receives_;
   MPI_Request retires_ = MPI_REQUEST_NULL;     // a barrier of the ranks that free it
   std::atomic<bool> one_thread_polls_{false};  // one thread at a time
 };

@@ -89,8 +89,8 @@ void communicator::free_retired() noexcept {
   }
 }
 
-// A barrier that is pending when MPI ends would be an error of the program's. All ranks have freed their communicators
-// by then; a rank that has aborted a call never enters its barrier, and is not waited for long.
+// A barrier or a receive that is pending when MPI ends would be an error of the program's. All ranks have freed their
+// communicators by then; a rank that has aborted a call never enters its barrier, and is not waited for long.
 void free_retired_at_end() {
   static const bool once = [] {
     int key = MPI_KEYVAL_INVALID;
@@ -101,6 +101,7 @@ void free_retired_at_end() {
         communicator::free_retired();
         sched_yield();
       }
+      communicator::complete_all_failure_receives();
       return MPI_SUCCESS;
     };
     // MPI_Finalize first deletes the attributes of MPI_COMM_SELF.
