@@ -2,8 +2,8 @@
 
     pip install --no-build-isolation .
 
-The wheel holds the module, the library, the command and the library to preload. It fits the MPI library and the mpi4py
-of the machine. --config-settings=build-dir=DIR takes what was built in DIR.
+The wheel holds the module, the library, the command and the library to preload, for the MPI library of the mpi4py that is
+installed; CMAKE_ARGS=-DTAQUIN_MPI=... names another one. --config-settings=build-dir=DIR takes what was built in DIR.
 """
 
 import os
@@ -36,8 +36,20 @@ def _tag():
     return f"{python}-{python}-{platform}"
 
 
-def _configure(build):
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DTAQUIN_DEVELOPER=OFF", "-DTAQUIN_PYTHON=ON"]
+def _mpi():
+    """The name of the MPI library that mpi4py goes by, as in Debian's mpicxx.NAME; empty: CMake's default."""
+    import mpi4py
+
+    mpi4py.rc.initialize = False
+    from mpi4py import MPI
+
+    name = {"Open MPI": "openmpi", "MPICH": "mpich"}.get(MPI.get_vendor()[0], "")
+    return name if shutil.which(f"mpicxx.{name}") else ""
+
+
+def _configure(build, mpi):
+    options = [f"-DTAQUIN_MPI={mpi}"] if mpi else []
+    options += ["-DCMAKE_BUILD_TYPE=Release", "-DTAQUIN_DEVELOPER=OFF", "-DTAQUIN_PYTHON=ON"]
     options.append(f"-DPython3_EXECUTABLE={sys.executable}")
     try:
         import pybind11
@@ -72,9 +84,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     from wheel.wheelfile import WheelFile
 
     given = (config_settings or {}).get("build-dir")
-    build = Path(given) if given else ROOT / "build" / "wheel"
+    mpi = "" if given else _mpi()
+    build = Path(given) if given else ROOT / "build" / "-".join(("wheel", _tag(), mpi)).rstrip("-")
     if not given:
-        _configure(build)
+        _configure(build, mpi)
     targets = ["taquin_python", "taquin_shared", "taquin_command", "taquin_interpose"]
     subprocess.run(["cmake", "--build", build, "--parallel", "--target", *targets], check=True)
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,6 +1,7 @@
 #include "pages.hpp"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,15 @@ void* map(std::size_t bytes) noexcept {
   return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-// MPI libraries that keep memory registered watch the C library's mremap, so it must be that function.
+// UCX before 1.15 replaces the C library's mremap by one that loses the new address (issue 8820): this asks the kernel.
+// MPI libraries that keep memory registered watch madvise, too, which says that the old pages are not there any more.
 bool move_pages(std::byte* from, std::byte* to, std::size_t bytes) noexcept {
 #ifdef MREMAP_DONTUNMAP
-  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+  const auto moved = static_cast<std::uintptr_t>(
+      syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to));
+  if (moved != reinterpret_cast<std::uintptr_t>(to)) return false;
+  madvise(from, bytes, MADV_DONTNEED);
+  return true;
 #else
   (void)from, (void)to, (void)bytes;
   return false;

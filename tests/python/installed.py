@@ -1,4 +1,4 @@
-"""installed.py BUILD SOURCE WORK: what pip makes of the source, and what CMake installs, is found and runs."""
+"""installed.py BUILD SOURCE WORK MPI: what pip makes of the source, and what CMake installs, is found and runs."""
 
 import os
 import shutil
@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-build, source, work = map(Path, sys.argv[1:])
+import mpi4py
+
+build, source, work = map(Path, sys.argv[1:4])
+mpi = sys.argv[4]  # the library of the build, as in mpicxx.NAME
 USE = """
 import numpy, taquin, sys
 from mpi4py import MPI
@@ -24,12 +27,17 @@ def run(*command, **environment):
 
 
 def use(folder):
-    where = {"PYTHONPATH": str(folder)}
+    where = {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(mpi4py.__file__).parent.parent)])}
     run(sys.executable, "-c", USE, str(folder), **where)
     assert "spread_out" in run(sys.executable, "-m", "taquin", "list", **where)
     run(sys.executable, "-m", "taquin", "wrap", "true", **where)  # finds the library to preload
 
 
+sys.path.insert(0, str(source / "python"))
+import backend  # noqa: E402
+
+# Without a build folder, pip builds for the MPI library of mpi4py.
+assert backend._mpi() == (mpi if shutil.which(f"mpicxx.{mpi}") else ""), backend._mpi()
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
 run(

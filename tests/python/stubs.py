@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-package = Path(os.environ["PYTHONPATH"])
+package = Path(os.environ["PYTHONPATH"].split(os.pathsep)[0])
 GOOD = """
 import numpy as np
 import taquin

@@ -1,6 +1,6 @@
 """snippets.py SOURCE WORK PREFIX: takes the code out of README, guide, internals, the site's first page and the headers'
-comments, builds it against what is installed under PREFIX, and runs it. Compilers and launcher: environment variables CC,
-CXX, FC, MPIEXEC. What a snippet does not define is in context.hpp and context.py."""
+comments, builds it against what is installed under PREFIX, and runs it. Compilers, launcher and the Python that has mpi4py:
+environment variables CC, CXX, FC, MPIEXEC, PYTHON. What a snippet does not define is in context.hpp and context.py."""
 
 import os
 import re
@@ -98,13 +98,15 @@ def python(snippets):
     """The parts of a page are one program."""
     if PACKAGES is None:
         return
+    interpreter = os.environ.get("PYTHON", sys.executable)
+    path = os.pathsep.join([str(PACKAGES.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     for file in dict.fromkeys(s.file for s in snippets):
         program = WORK / f"{file.stem}.py"
         program.write_text((HERE / "context.py").read_text(encoding="utf-8") +
                            "\n".join(s.code for s in snippets if s.file == file), encoding="utf-8")
-        launch(sys.executable, program, what=str(file), PYTHONPATH=str(PACKAGES.parent.parent))
-    launch(sys.executable, SOURCE / "tests/python/docstrings.py", what="the examples in Python's docstrings",
-           PYTHONPATH=str(PACKAGES.parent.parent))
+        launch(interpreter, program, what=str(file), PYTHONPATH=path)
+    launch(interpreter, SOURCE / "tests/python/docstrings.py", what="the examples in Python's docstrings",
+           PYTHONPATH=path)
 
 
 def cmake(snippets):
