@@ -35,6 +35,9 @@ int TAQUIN_Layout_set_ranks(TAQUIN_Layout layout, int nranks, const int ranks[],
 /* This rank's local array has so many elements along each dimension (leading dimensions); 0: as many as it owns. Ranks
  * may differ. Local. */
 int TAQUIN_Layout_set_allocated(TAQUIN_Layout layout, const MPI_Count extents[]);
+/* The dimensions of the local arrays, from the one that changes slowest in memory to the one that changes fastest,
+ * instead of the order that the layout was made with; NULL: that one. All ranks give the same. Local. */
+int TAQUIN_Layout_set_stored(TAQUIN_Layout layout, const int dims[]);
 /* Around what a rank owns its array has `before` and `after` elements along each dimension, which are neither read nor
  * written. Local. */
 int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const MPI_Count after[]);
@@ -71,6 +74,9 @@ int TAQUIN_Layout_coordinates(TAQUIN_Layout layout, int rank, int coordinates[])
 int TAQUIN_Layout_local_extents(TAQUIN_Layout layout, int rank, MPI_Count extents[]);
 /* The elements that the local array of `rank` must have room for, halo and leading dimensions included. Local. */
 int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count *elements);
+/* The rank that owns the element with this index, one number for each dimension, and where the element is in the local
+ * array of that rank, in elements from its beginning. (Leading dimensions are those of the calling rank.) Local. */
+int TAQUIN_Layout_find(TAQUIN_Layout layout, const MPI_Count index[], int *rank, MPI_Count *offset);
 /* Frees it; redistributions that were made with it keep what they need. Local. */
 int TAQUIN_Layout_free(TAQUIN_Layout *layout);
 

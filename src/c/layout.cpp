@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <complex>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,7 +36,7 @@ struct TAQUIN_Layout_state {
   std::vector<dimension> dimensions;
   storage_order storage = storage_order::c;
   storage_order grid = storage_order::c;
-  std::vector<int> ranks{};
+  std::vector<int> ranks{}, stored{};
   std::vector<count_t> allocated{}, before{}, after{};
   std::complex<double> scale{1.0, 0.0};
   bool conjugate = false;
@@ -42,7 +44,7 @@ struct TAQUIN_Layout_state {
 
   [[nodiscard]] taquin::layout made() const {
     taquin::layout l(dimensions, storage, grid);
-    l.on_ranks(ranks).allocated(allocated).halo(before, after);
+    l.on_ranks(ranks).stored(stored).allocated(allocated).halo(before, after);
     return l;
   }
 };
@@ -247,6 +249,12 @@ int TAQUIN_Layout_set_halo(TAQUIN_Layout layout, const MPI_Count before[], const
   });
 }
 
+int TAQUIN_Layout_set_stored(TAQUIN_Layout layout, const int dims[]) {
+  return with(layout, [&](TAQUIN_Layout_state& l) {
+    l.stored = dims == nullptr ? std::vector<int>{} : std::vector<int>(dims, dims + l.dimensions.size());
+  });
+}
+
 int TAQUIN_Layout_set_scale(TAQUIN_Layout target, double real, double imaginary, int conjugate) {
   return with(target, [&](TAQUIN_Layout_state& l) {
     l.scale = {real, imaginary};
@@ -306,6 +314,23 @@ int TAQUIN_Layout_local_size(TAQUIN_Layout layout, int rank, MPI_Count* elements
   return with(layout, [&](const TAQUIN_Layout_state& l) {
     need(elements != nullptr, "null address for the elements");
     *elements = l.made().local_size(rank);
+  });
+}
+
+int TAQUIN_Layout_find(TAQUIN_Layout layout, const MPI_Count index[], int* rank, MPI_Count* offset) {
+  return with(layout, [&](const TAQUIN_Layout_state& l) {
+    need(index != nullptr && rank != nullptr && offset != nullptr, "null index, rank or offset");
+    const taquin::layout of = l.made();
+    const std::string invalid = of.invalid_on(std::numeric_limits<int>::max());
+    need(invalid.empty(), invalid.c_str());
+    const std::vector<count_t> at = list_of(index, l.dimensions.size());
+    for (std::size_t d = 0; d < at.size(); ++d)
+      if (at[d] < 0 || at[d] >= l.dimensions[d].extent)
+        throw usage_error(fmt::format("dimension {}: no index {} of {}", d, at[d], l.dimensions[d].extent),
+                          MPI_ERR_ARG);
+    const taquin::layout::place found = of.find(at);
+    *rank = found.rank;
+    *offset = found.offset;
   });
 }
 

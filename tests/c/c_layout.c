@@ -6,6 +6,47 @@
 
 static double value(MPI_Count i, MPI_Count j) { return (double)(i * 1000 + j); }
 
+/* The matrix of `rows` with its columns contiguous: each element is where it is found. */
+static void elements_are_found(TAQUIN_Layout rows, const double *a) {
+  const MPI_Count extents[2] = {23, 17};
+  const int by_columns[2] = {1, ranks}, by_column[2] = {1, 0}, twice[2] = {1, 1};
+  TAQUIN_Layout stored;
+  CHECK(TAQUIN_Layout_create(2, extents, NULL, by_columns, NULL, NULL, MPI_ORDER_C, &stored) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_stored(stored, by_column) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_part(rows, NULL, NULL) == MPI_SUCCESS);
+  MPI_Count size, offset, index[2], here[2];
+  CHECK(TAQUIN_Layout_local_extents(stored, rank, here) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_local_size(stored, rank, &size) == MPI_SUCCESS);
+  double *b = malloc((size_t)(size + 1) * sizeof *b);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, b, stored, NULL, MPI_DOUBLE, MPI_COMM_WORLD) == MPI_SUCCESS);
+  MPI_Count found = 0;
+  for (index[0] = 0; index[0] < 23; ++index[0])
+    for (index[1] = 0; index[1] < 17; ++index[1]) {
+      int owner = -1;
+      CHECK(TAQUIN_Layout_find(stored, index, &owner, &offset) == MPI_SUCCESS);
+      if (owner != rank) continue;
+      ++found;
+      CHECK(offset % 23 == index[0] && offset < size && b[offset] == value(index[0], index[1]));
+    }
+  CHECK(found == size && found == here[0] * here[1]);
+  int owner = 77;
+  index[0] = 5;
+  CHECK(TAQUIN_Layout_find(stored, index, &owner, &offset) != MPI_SUCCESS && owner == 77);
+  CHECK(strstr(TAQUIN_Last_error(), "dimension 1: no index 17 of 17") != NULL);
+  CHECK(TAQUIN_Layout_find(stored, NULL, &owner, &offset) != MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_set_stored(stored, twice) == MPI_SUCCESS);
+  CHECK(TAQUIN_Layout_find(stored, extents, &owner, &offset) != MPI_SUCCESS);
+  CHECK(TAQUIN_Redistribute_layout(a, rows, b, stored, NULL, MPI_DOUBLE, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(strstr(TAQUIN_Last_error(), "the storage order is no permutation") != NULL);
+  CHECK(TAQUIN_Layout_set_stored(stored, NULL) == MPI_SUCCESS);
+  index[0] = 1;
+  index[1] = 0;
+  CHECK(TAQUIN_Layout_find(stored, index, &owner, &offset) == MPI_SUCCESS);
+  if (rank == 0) CHECK(owner == 0 && offset == here[1]);
+  CHECK(TAQUIN_Layout_free(&stored) == MPI_SUCCESS);
+  free(b);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -148,6 +189,7 @@ int main(int argc, char **argv) {
   CHECK(TAQUIN_Redistribute_layout(a, rank == ranks - 1 ? TAQUIN_LAYOUT_NULL : rows, b, columns, axes, MPI_DOUBLE,
                                    MPI_COMM_WORLD) != MPI_SUCCESS);
   CHECK(strstr(TAQUIN_Last_error(), "null layout") != NULL);
+  elements_are_found(rows, a);
   CHECK(TAQUIN_Layout_free(&rows) == MPI_SUCCESS && TAQUIN_Layout_free(&columns) == MPI_SUCCESS);
   free(a);
   free(b);

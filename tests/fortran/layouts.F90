@@ -13,8 +13,8 @@ program layouts
   implicit none
   integer, parameter :: count_kind = MPI_COUNT_KIND
   integer(count_kind), parameter :: rows = 13, columns = 19
-  integer :: rank, ranks, ierror, at(2), failures = 0
-  integer(count_kind) :: mine(2), there(2), elements, first, i, j, local
+  integer :: rank, ranks, ierror, at(2), owner, failures = 0
+  integer(count_kind) :: mine(2), there(2), elements, first, begin, i, j, local
   type(taquin_layout) :: by_columns, by_rows, reversed, other, cyclic
   type(taquin_layout_plan) :: plan, plan_in_place
   logical :: complete
@@ -34,6 +34,7 @@ program layouts
   call check(elements == there(1) * there(2) .and. mine(1) == rows .and. there(1) == columns, __LINE__)
   allocate (a(mine(1), mine(2)), b(there(1), there(2)), c(mine(1), mine(2)))
   first = rank * (columns / ranks) + min(int(rank, count_kind), mod(columns, int(ranks, count_kind)))
+  begin = first
   do j = 1, mine(2)
     do i = 1, rows
       a(i, j) = dble(i + 1000 * (first + j))
@@ -108,6 +109,33 @@ program layouts
   call taquin_redistribute_layout(a, by_columns, b, by_rows, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, [2, 1], ierror)
   call check(ierror /= MPI_SUCCESS, __LINE__)
   call taquin_layout_set_scale(by_rows, (1d0, 0d0))
+  ! Rows contiguous, and the array the same: each element is where it is found.
+  call taquin_layout_create([rows, columns], [1, ranks], other)
+  call taquin_layout_set_stored(other, [2, 1], ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  call taquin_layout_local_size(other, rank, elements)
+  allocate (e(elements, 1))
+  call taquin_redistribute_layout(a, by_columns, e, other, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierror=ierror)
+  call check(ierror == MPI_SUCCESS, __LINE__)
+  local = 0
+  do j = 1, columns
+    do i = 1, rows
+      call taquin_layout_find(other, [i, j], owner, first, ierror)
+      call check(ierror == MPI_SUCCESS, __LINE__)
+      if (owner /= rank) cycle
+      local = local + 1
+      call check(first == j - begin + (i - 1) * mine(2) .and. e(first, 1) == dble(i + 1000 * j) + 3, __LINE__)
+    end do
+  end do
+  call check(local == elements, __LINE__)
+  call taquin_layout_find(other, [rows + 1, columns], owner, first, ierror)
+  call check(ierror /= MPI_SUCCESS .and. index(taquin_last_error(), 'dimension 0: no index 13 of 13') > 0, __LINE__)
+  call taquin_layout_find(other, [rows], owner, first, ierror)
+  call check(ierror /= MPI_SUCCESS, __LINE__)
+  call taquin_layout_set_stored(other, [1], ierror)
+  call check(ierror /= MPI_SUCCESS, __LINE__)
+  call taquin_layout_free(other)
+  deallocate (e)
   ! As MPI_Type_create_darray: the same columns.
   call taquin_layout_darray([int(rows), int(columns)], [MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_CYCLIC], &
     [MPI_DISTRIBUTE_DFLT_DARG, 2], [1, ranks], MPI_ORDER_FORTRAN, other, ierror)
