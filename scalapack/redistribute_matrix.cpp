@@ -36,6 +36,8 @@ constexpr std::array other_types{2, 501, 502, 601};
 // The entries of a matrix that ranks exchange. Those outside its context have no descriptor.
 constexpr std::array shared_entries{m, n, mb, nb, rsrc, csrc};
 constexpr std::size_t numbers = shared_entries.size() + 2;
+// From here on the place of a rank in a grid is a context whose grid it is not in.
+constexpr int not_in_grid = 1 << 30;
 
 // One side of a call: the matrix, once all ranks have exchanged their entries.
 struct side {
@@ -43,6 +45,8 @@ struct side {
   grid mine;
   std::array<int, numbers> all{};  // grid rows and columns, then the shared entries; each plus 1
   std::vector<int> ranks;          // of the communicator, by position in the grid, column by column
+  int stray = -1;                  // a rank that is not in the grid of its context
+  int stray_context = -1;
 
   [[nodiscard]] bool here() const noexcept { return mine.has_this_rank(); }
   [[nodiscard]] int value(std::size_t i) const noexcept { return all[i] - 1; }
@@ -53,7 +57,7 @@ struct side {
 };
 
 side side_of(const matrix& x) {
-  side s{&x, {}, {}, {}};
+  side s{.x = &x, .mine = {}, .ranks = {}};
   if (x.descriptor[ctxt] < 0) return s;
   s.mine = grid_of(x.descriptor[ctxt]);
   if (!s.here()) return s;
@@ -67,7 +71,15 @@ side side_of(const matrix& x) {
 std::string invalid(const side& s, const char* which, int rank) {
   if (s.here() && std::ranges::find(other_types, s.x->descriptor[dtype]) != other_types.end())
     return fmt::format("the descriptor of {} has type {}, which is not a dense matrix", which, s.x->descriptor[dtype]);
-  if (s.value(0) < 1) return fmt::format("no rank of the context is in the grid of {}", which);
+  if (s.value(0) < 1 && s.stray < 0) return fmt::format("no rank of the context is in the grid of {}", which);
+  if (const auto gap = std::ranges::find(s.ranks, -1); s.value(0) < 1 || gap != s.ranks.end()) {
+    if (s.stray >= 0)
+      return fmt::format("the context of {} on rank {} is {}, whose grid it is not in", which, s.stray,
+                         s.stray_context);
+    const auto at = static_cast<int>(gap - s.ranks.begin());
+    return fmt::format("no rank of the context is at row {}, column {} of the grid of {}", at % s.value(0),
+                       at / s.value(0), which);
+  }
   // 0, as ScaLAPACK's own tester has it, where this rank has no elements.
   if (s.here() && (s.x->descriptor[lld] < 0 || (s.x->descriptor[lld] == 0 && s.made().local_size(rank) > 0)))
     return fmt::format("the leading dimension of {} is {}", which, s.x->descriptor[lld]);
@@ -94,7 +106,10 @@ struct meeting {
     const std::size_t mine = as_size(here.row) * as_size(here.columns) + as_size(here.column);
     told[3 * mine] = rank + 1;
     for (const side* s : {&a, &b})
-      if (s->here()) told[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
+      if (s->here())
+        told[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
+      else if (const int context = s->x->descriptor[ctxt]; context >= 0)
+        told[3 * mine + (s == &a ? 1 : 2)] = not_in_grid + std::min(context, not_in_grid - 2) + 1;
     std::ranges::copy(a.all, told.end() - 2 * numbers);
     std::ranges::copy(b.all, told.end() - numbers);
     maximum(call.context, told);
@@ -105,7 +120,12 @@ struct meeting {
     for (std::size_t k = 0; k < ranks; ++k) {
       members[k] = told[3 * k] - 1;
       for (side* s : {&a, &b})
-        if (const int at = told[3 * k + (s == &a ? 1 : 2)] - 1; at >= 0) s->ranks[as_size(at)] = static_cast<int>(k);
+        if (const int at = told[3 * k + (s == &a ? 1 : 2)] - 1; at >= not_in_grid) {
+          s->stray = static_cast<int>(k);
+          s->stray_context = at - not_in_grid;
+        } else if (at >= 0) {
+          s->ranks[as_size(at)] = static_cast<int>(k);
+        }
     }
     comm = communicator_of(parent, members);
     me = static_cast<int>(mine);

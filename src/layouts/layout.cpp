@@ -241,6 +241,11 @@ layout layout::darray(std::span<const int> gsizes, std::span<const int> distribs
     } else {
       all.push_back(dimension::block_cyclic(gsizes[d], psizes[d], given ? dargs[d] : 1));
       if (all.back().block == 0) all.back().block = -1;  // refused
+      if (distribs[d] == MPI_DISTRIBUTE_BLOCK &&
+          count_t{dargs[d]} * psizes[d] < gsizes[d]) {  // does not cover: refused
+        all.back() = dimension::given(std::vector<count_t>(as_size(std::max(psizes[d], 0)), dargs[d]));
+        all.back().extent = gsizes[d];
+      }
     }
   }
   return layout(std::move(all), order == MPI_ORDER_FORTRAN ? storage_order::fortran : storage_order::c);

@@ -78,5 +78,18 @@ RC_GTEST_PROP(layouts_in_one_process, every_element_is_found, ()) {
   }
 }
 
+TEST(layouts_in_one_process, darray_refuses_blocks_that_do_not_cover) {
+  const std::vector<int> extents{12};
+  const std::vector<int> kinds{MPI_DISTRIBUTE_BLOCK};
+  const std::vector<int> processes{3};
+  const auto reason = [&](int block) {
+    const std::vector<int> blocks{block};
+    return layout::darray(extents, kinds, blocks, processes, MPI_ORDER_C).invalid_on(3);
+  };
+  EXPECT_EQ(reason(4), "");
+  EXPECT_EQ(reason(7), "");
+  EXPECT_EQ(reason(3), "dimension 0: the given blocks cover 0 to 9 of 12 indices");
+}
+
 }  // namespace
 }  // namespace taquin::detail
