@@ -22,7 +22,8 @@ std::string quoted(const std::string& text) {
 std::string script(const std::string& file, const drawing& d) {
   std::string text = fmt::format(
       "set terminal svg size 800,500 background 'white' noenhanced\nset output {}\nset title {}\nset xlabel {}\n"
-      "set ylabel {}\nset logscale xy\nset format y '%.0s %cs'\nset format x '%.0s%c'\nset key left top\nset grid\n",
+      "set ylabel {}\nset logscale xy\nset format y '%.0s %cs'\nset format x '%.0s%c'\nset key outside right top\nset "
+      "grid\n",
       quoted(file), quoted(d.title), quoted(d.x), quoted(d.y));
   std::string commands;
   std::string data;

@@ -14,9 +14,9 @@ set ylabel "time (ms), median and 95% interval"
 set yrange [0:*]
 if (there("parts")) {
   set output dir."/parts.svg"
-  set title "Random, 8 ranks, 1% of auxiliary memory"
+  set title "Random, 8 ranks, 1% of scratch memory"
   set logscale x 2
-  set xlabel "static parts of the auxiliary memory (b)"
+  set xlabel "static parts of the scratch memory (b)"
   plot rows("parts", "static parts", "") with yerrorlines title "in_place_phases, static parts", \
     rows("parts", "in_place_phases, heap", "") with yerrorbars title "in_place_phases, heap", \
     rows("parts", "native", "") with yerrorbars title "native, out of place"
@@ -25,12 +25,12 @@ if (there("memory")) {
   set output dir."/memory.svg"
   set title "Random, 8 ranks"
   set logscale x 10
-  set xlabel "auxiliary memory, percent of the data"
+  set xlabel "scratch memory, percent of the data"
   plot for [i=1:4] rows("memory", ours[i], "") with yerrorlines title ours[i]
 }
 if (there("size")) {
   set output dir."/size.svg"
-  set title "Random, 8 ranks, 1% of auxiliary memory, at least 64 KiB"
+  set title "Random, 8 ranks, 1% of scratch memory, at least 64 KiB"
   set logscale xy
   set yrange [*:*]
   set xlabel "bytes per rank"
@@ -40,14 +40,14 @@ unset logscale
 set yrange [0:*]
 if (there("sparse")) {
   set output dir."/sparse.svg"
-  set title "Sparse, 8 ranks, 1% of auxiliary memory"
+  set title "Sparse, 8 ranks, 1% of scratch memory"
   set xlabel "ranks that each rank sends to"
   plot for [i=1:3] rows("sparse", ours[i], "") with yerrorlines title ours[i], \
     rows("sparse", "in_place_phases, sparse requests", "") with yerrorlines title "in_place_phases, sparse requests"
 }
 if (there("shares")) {
   set output dir."/shares.svg"
-  set title "Parts of in_place_phases, 1% of auxiliary memory" noenhanced
+  set title "Parts of in_place_phases, 1% of scratch memory" noenhanced
   set xlabel "ranks"
   set style data histograms
   set style histogram rowstacked title offset 0,-1
@@ -85,7 +85,7 @@ if (there("scale")) {
   array label[4] = ["rounds", "messages of a rank", "bytes copied by a rank", "bytes of bookkeeping of a rank"]
   do for [i=1:4] {
     set output dir."/scale-".quantity[i].".svg"
-    set title label[i].", 1 MiB per rank, 1% of auxiliary memory" noenhanced
+    set title label[i].", 1 MiB per rank, 1% of scratch memory" noenhanced
     set ylabel label[i] noenhanced
     plot counts("in_place", "8 peers", quantity[i]) title "in_place, 8 peers", \
       counts("in_place", "all", quantity[i]) title "in_place, all ranks", \

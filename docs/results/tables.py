@@ -100,7 +100,7 @@ def in_place(experiment):
     heads = {"memory": "scratch memory, % of the data", "size": "bytes of a rank", "parts": "parts", "sparse": "peers",
              "shares": "ranks", "blocks": "ranks"}
     all_records = records(f"in-place/{experiment}.json")
-    variants = list(dict.fromkeys(r["variant"] for r in all_records if r["variant"] != "native"))
+    variants = list(dict.fromkeys(r["variant"] for r in all_records if r["variant"] not in ("native", "local_copy_efficient")))
     keys = list(dict.fromkeys((r["x"], r["workload"]) for r in all_records))
     several = len({w for _, w in keys}) > 1 and experiment != "sparse"
     rows = []
