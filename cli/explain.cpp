@@ -349,9 +349,11 @@ std::function<int()> set_up_explain(CLI::App& app) {
   a->of_layouts.add_to(app)->excludes(workload)->excludes(bytes)->excludes(traffic)->excludes(collective);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
-With --from and --to: the bytes of an array that change ranks, and those that layout::relabelled saves. )" +
-             layout_help() + R"(
+With --from and --to: the bytes of an array that change ranks, and those that layout::relabelled saves.
+)" + layout_help() +
+             R"(
   taquin explain -n 6 --shape 4096x4096 --from 2x3 --to 2x3:f
+
 Examples:
   taquin explain -n 1000 --per-pair -b 8
   taquin explain --nodes 1,4,2,8 --cores 8 --model cluster.json --per-pair -b 64K

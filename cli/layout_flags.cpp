@@ -65,8 +65,8 @@ std::vector<count_t> permuted(const std::vector<count_t>& shape, const std::vect
 }  // namespace
 
 std::string layout_help() {
-  return R"(A layout is a process grid, then after a slash the lengths of blocks that are dealt to the processes in turn (0: one even
-block for each), then :f for Fortran's order in memory and of ranks:)";
+  return R"(A layout is a process grid, then after a slash the block lengths of a block-cyclic distribution (0: one even block for
+each process), then :f for Fortran's order in memory and of ranks:)";
 }
 
 CLI::Option* layout_flags::add_to(CLI::App& app) {

@@ -310,7 +310,7 @@ void add_exchange_flags(CLI::App& app, run_arguments& a) {
   app.add_option("-m,--memory", a.memory, "scratch memory per rank: 64K, 1% of what a rank sends, unlimited")
       ->capture_default_str();
   app.add_option("--collective", a.collective,
-                 "alltoall, alltoallv, alltoallw, or sparse: receivers do not know who sends to them")
+                 "alltoall, alltoallv, alltoallw, or sparse: receivers do not know their senders")
       ->capture_default_str();
   app.add_flag("--shared-buffers", a.shared_buffers, "buffers that the ranks of a node map");
   app.add_flag("--persistent", a.persistent, "time start and wait of a plan instead of a blocking call");

@@ -337,14 +337,16 @@ std::function<int()> set_up_simulate(CLI::App& app) {
   a->of_layouts.add_to(app)->excludes(algorithm)->excludes(workload)->excludes(bytes)->excludes(collective);
   app.footer(workload_help() + R"(
 Of redistributions they are shift, transpose, one_empty, one_cycle and random ('taquin redistribute --help').
-"schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many;
+
+"schedule" adds up the messages of all ranks' schedules, where an algorithm has one and there are not too many.
 "formula" is the algorithm's closed formula, by which auto chooses. Times are those of a plan's start and wait.
-Both assume the same network: within a node each rank has ports of its own, between nodes the ranks of a node share one
-link, which passes as many messages at once, each way, as the profile has ports (one unless it says otherwise).
+Both assume the same network. Within a node each rank has ports of its own. Between nodes the ranks of a node share one
+link, which passes as many concurrent messages in each direction as the profile has ports (default: one).
+
 Of redistributions ('taquin list --redistribution'), "schedule" is a run of all ranks with messages.
-Of layouts (--from, --to), from one array to another, "formula" is that of the slowest of the first, the middle and the
-last rank, at the cost of the peers of one rank; "schedule" adds up the chunks of all ranks, all in flight together.
-Of sparse exchanges, for up to 4096 ranks, they are those of whole calls, beside the ways that programs write by hand.
+Of layouts (--from, --to) between two arrays, "formula" is that of the slowest of the first, the middle and the last
+rank, at the cost of the peers of one rank. "schedule" adds up the chunks of all ranks, all in flight together.
+Of sparse exchanges, for up to 4096 ranks, times are those of whole calls, beside three hand-written baselines.
 
 )" + layout_help() +
              R"(

@@ -52,7 +52,7 @@ class Options(TypedDict, total=False):
     of "two_phase"; default: "spread_out". ``levels``: the algorithms of "multilevel", from nodes inwards, separated by
     commas; default: "bruck_v,spread_out". ``ports``: concurrent exchanges of a node of the hierarchical algorithms, at
     most 30; 0, the default: 8. ``leaders``: ranks of a node that exchange messages with other nodes in "node_aggregated"; 0, the
-    default: all. ``nodes``: ranks per node, in rank order; default: what ``TAQUIN_NODES`` says, or found out.
+    default: all. ``nodes``: ranks per node, in rank order; default: ``TAQUIN_NODES``, or detected.
     ``aux_parts``, ``aux_heap``, ``sparse_requests``: of "in_place_phases": static parts of its scratch memory (0, the
     default: a 16th of the most peers of any rank, at least 1), that memory as one heap instead (default: no), and
     requests only between ranks that have data for each other (default: yes; if not, between all).
