@@ -173,6 +173,11 @@ void print_redistributions_text() {
     fmt::print("{}\n  {}\n  rounds  {}\n  memory  {} extra at {} ranks with {} blocks of {}\n  source  {}\n", a->name,
                a->summary, a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks, sample_blocks,
                show_size(sample_block), a->source);
+  using terms = detail::memory_terms;
+  fmt::print(
+      "Scratch memory on a rank of p with m blocks of l bytes: at most {0} + {1}·p + {2}·m + {3}·l bytes (cyclic: "
+      "{4}·m).\nAt least, with blocks in n equal parts: {0} + {1}·p + {2}·m·n + {5}·l/n bytes (cyclic: {4}·m·n).\n",
+      terms::fixed, terms::rank, terms::block, terms::buffers, terms::block_of_cyclic, terms::least_buffers);
 }
 
 // Permutations and the collectives that are built from them.

@@ -58,7 +58,8 @@ struct redistribute_options {
 /// call (tables of the blocks): at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`: 82·m), and at least
 /// 17408 + 300·p + 66·m·n + 3·l/n. Under a limit that is too small for whole blocks, those of 8 KiB or more are divided
 /// into n equal parts of at least 4 KiB: n divides a block's elements, or where elements have no gaps its bytes. Where
-/// `o.memory` is too small budget_exceeded names exactly the bytes that are needed.
+/// `o.memory` is too small budget_exceeded names exactly the bytes that are needed, and those that are as good as no
+/// limit.
 class redistribution {
  public:
   /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.

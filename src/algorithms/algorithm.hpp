@@ -57,6 +57,8 @@ struct algorithm {
   bool needs_nodes = false;
   /// Peak scratch bytes on any rank: with this limit `prepare` succeeds on every rank.
   std::size_t (*memory)(const shape&, const options&) = nullptr;
+  /// Scratch bytes that it uses without a limit. Null: as `memory`.
+  std::size_t (*usual_memory)(const shape&, const options&) = nullptr;
   /// Predicted time of one exchange on the slowest rank, as a closed formula; agreement and preparation are not in it.
   seconds (*cost)(const shape&, const options&, const machine_model&) noexcept = nullptr;
   /// Predicted time of preparing one exchange: of a blocking call, or of one start of a plan (`reused`). Null: a

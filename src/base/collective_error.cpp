@@ -1,5 +1,6 @@
 #include "base/collective_error.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <exception>
@@ -14,5 +15,14 @@ const std::exception_ptr lack_of_memory =
 }  // namespace
 
 void throw_lack_of_memory() { std::rethrow_exception(lack_of_memory); }
+
+void throw_memory_needed(std::string_view what, std::size_t needed, std::size_t usual, std::size_t allowed) {
+  throw_on_all_ranks([&] {
+    return budget_exceeded(
+        fmt::format("{} needs at least {} bytes of scratch memory, {} are allowed{}", what, needed, allowed,
+                    usual > needed ? fmt::format("; {} are as good as no limit", usual) : std::string()),
+        needed, 0, allowed);
+  });
+}
 
 }  // namespace taquin::detail

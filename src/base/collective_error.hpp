@@ -1,7 +1,9 @@
 // Errors that all ranks throw in the same place, also a rank that has no memory for the text of its own.
 #pragma once
 
+#include <cstddef>
 #include <new>
+#include <string_view>
 
 #include "taquin/error.hpp"
 
@@ -20,5 +22,10 @@ template <class Make>
     throw_lack_of_memory();
   }
 }
+
+/// Throws budget_exceeded on all ranks: `what` needs `needed` bytes of scratch memory, `allowed` are allowed. `usual`:
+/// those with which it runs as without a limit, named where they are more; all have the same.
+[[noreturn]] void throw_memory_needed(std::string_view what, std::size_t needed, std::size_t usual,
+                                      std::size_t allowed);
 
 }  // namespace taquin::detail

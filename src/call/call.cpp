@@ -89,18 +89,13 @@ agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {
 
 bool call::agree_again(const findings& mine, std::string_view what) {
   std::array<std::uint64_t, findings_bytes / sizeof(std::uint64_t)> all{mine.lacking, mine.invalid ? 1U : 0U,
-                                                                        mine.any ? 1U : 0U};
-  const std::span<std::uint64_t> further = std::span(all).subspan(3, mine.largest.size());
+                                                                        mine.any ? 1U : 0U, mine.usual};
+  const std::span<std::uint64_t> further = std::span(all).subspan(4, mine.largest.size());
   std::ranges::copy(mine.largest, further.begin());
-  if (comm_->size() > 1) mpi::allreduce(std::span(all).first(3 + further.size()), MPI_MAX, comm_->get());
+  if (comm_->size() > 1) mpi::allreduce(std::span(all).first(4 + further.size()), MPI_MAX, comm_->get());
   std::ranges::copy(further, mine.largest.begin());
   if (all[1] > 0) agree_on_invalid_argument(*comm_, mine.invalid);
-  if (all[0] > 0)
-    throw_on_all_ranks([&] {
-      return budget_exceeded(
-          fmt::format("{} needs at least {} bytes of scratch memory, {} are allowed", what, all[0], mine.limit), all[0],
-          0, mine.limit);
-    });
+  if (all[0] > 0) throw_memory_needed(what, all[0], all[3], mine.limit);
   return all[2] > 0;
 }
 

@@ -65,6 +65,7 @@ class call : private mpi::started {
     std::optional<invalid_argument> invalid =
         std::nullopt;               ///< of its arguments, or of an exception that the program's code has thrown
     std::size_t lacking = 0;        ///< bytes that it needs beyond the limit
+    std::size_t usual = 0;          ///< bytes that are as good as no limit; 0: those that it needs
     std::size_t limit = unlimited;  ///< of this rank
     bool any = false;               ///< true on all ranks afterwards if it is on any
     /// Further numbers, as many on all ranks, at most `most_numbers`: afterwards the largest of all ranks.
@@ -72,7 +73,7 @@ class call : private mpi::started {
   };
   static constexpr std::size_t most_numbers = 8;
   /// Bytes that each rank gives to this reduction, at most.
-  static constexpr std::size_t findings_bytes = (3 + most_numbers) * sizeof(std::uint64_t);
+  static constexpr std::size_t findings_bytes = (4 + most_numbers) * sizeof(std::uint64_t);
   /// Agree once more: whether any rank has `any`. Throws on all ranks: usage_error if one of them has an invalid
   /// argument, budget_exceeded ("`what` needs at least … bytes") if one lacks memory. Collective; in a stage.
   bool agree_again(const findings& mine, std::string_view what);

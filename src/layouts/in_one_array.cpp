@@ -164,7 +164,7 @@ class one_array_mover final : public layout_mover, private layout_call {
     order_.emplace(p.order(), p.extents(), element_, grouped_sizes::left_of(room, p.ranks) / 2);
     const grouped_sizes sizes = grouped_sizes::within(room, p.streams, p.most, p.ranks,
                                                       common_run(from, to, options) * element_, order_->bytes());
-    need(held + sizes.bytes(p.ranks), all.memory);
+    need(held + sizes.bytes(p.ranks), all.memory, [&] { return held + worth(p); });
     budget.charge(held);
     scratch_.reset(sizes.scratch);
     const array_move move{from, to, *leaving_, *coming_, p.most, p.ranks, options};

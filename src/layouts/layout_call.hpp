@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/collective_error.hpp"
 #include "base/memory_budget.hpp"
 #include "call/call.hpp"
 #include "layouts/arguments.hpp"
@@ -30,8 +31,12 @@ struct layout_call {
   agreed agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
   /// Bytes of the copies, outside this object.
   [[nodiscard]] std::size_t copies() const noexcept;
-  /// Throws budget_exceeded on all ranks where so many bytes are needed and fewer are allowed.
-  static void need(std::size_t needed, std::size_t allowed);
+  /// Throws budget_exceeded on all ranks where fewer bytes are allowed than `needed`. `usual()`: those that are as good
+  /// as no limit.
+  template <class Usual>
+  static void need(std::size_t needed, std::size_t allowed, Usual usual) {
+    if (needed > allowed) throw_memory_needed("a redistribution between layouts", needed, usual(), allowed);
+  }
   static redistribute_options choices(const layout_options& o);
 
   call running;  // first: the members that follow use its communicator

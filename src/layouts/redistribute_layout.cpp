@@ -86,16 +86,6 @@ std::size_t layout_call::copies() const noexcept {
          numbers * sizeof(count_t);
 }
 
-void layout_call::need(std::size_t needed, std::size_t allowed) {
-  if (needed > allowed)
-    throw_on_all_ranks([&] {
-      return budget_exceeded(
-          fmt::format("a redistribution between layouts needs at least {} bytes of scratch memory, {} are allowed",
-                      needed, allowed),
-          needed, 0, allowed);
-    });
-}
-
 redistribute_options layout_call::choices(const layout_options& o) {
   redistribute_options r;
   r.progress = o.progress;
@@ -144,7 +134,8 @@ class two_array_mover final : public layout_mover, private layout_call {
     const std::size_t held = copies() + layout_shape::bytes(n) + 2 * local_side::bytes(n);
     const transfer_sizes sizes =
         transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
-    need(held + sizes.bytes(n, size), all.memory);
+    need(held + sizes.bytes(n, size), all.memory,
+         [&] { return held + transfer_sizes::enough(n, size, options.in_flight); });
     const int tag = tags.take(*running.comm());
     budget.charge(copies());
     shape.emplace(from, to, options, &budget);

@@ -13,14 +13,28 @@ std::size_t transfer_sizes::bytes(std::size_t axes, std::size_t element) const n
          mpi::request_set::bytes(2 * slots) + 2 * slots * as_size(elements) * element;
 }
 
+namespace {
+
+constexpr std::size_t most_runs = 512;
+
+std::size_t bytes_of_run(std::size_t axes, std::size_t element) noexcept {
+  return transfer_sizes{1, 2, 1}.bytes(axes, element) - transfer_sizes().bytes(axes, element);
+}
+
+}  // namespace
+
+// The runs have a quarter of the memory.
+std::size_t transfer_sizes::enough(std::size_t axes, std::size_t element, int in_flight) noexcept {
+  return std::max(within(unlimited, axes, element, in_flight).bytes(axes, element),
+                  4 * most_runs * bytes_of_run(axes, element));
+}
+
 transfer_sizes transfer_sizes::within(std::size_t memory, std::size_t axes, std::size_t element,
                                       int in_flight) noexcept {
   constexpr std::size_t most_chunk = std::size_t{64} << 10U;
   constexpr std::size_t least_chunk = 4096;
-  constexpr std::size_t most_runs = 512;
   transfer_sizes s;
-  const std::size_t of_runs = transfer_sizes{1, 2, 1}.bytes(axes, element) - s.bytes(axes, element);
-  s.runs = std::clamp<std::size_t>(memory / 4 / of_runs, 1, most_runs);
+  s.runs = std::clamp<std::size_t>(memory / 4 / bytes_of_run(axes, element), 1, most_runs);
   for (s.slots = in_flight > 0 ? std::min(as_size(in_flight), std::size_t{16}) : 4; s.slots > 0; --s.slots) {
     s.elements = 0;
     const std::size_t fixed = s.bytes(axes, element);

@@ -37,6 +37,8 @@ struct transfer_sizes {
   [[nodiscard]] std::size_t bytes(std::size_t axes, std::size_t element) const noexcept;
   /// As large as is worth it within `memory`, or the least.
   static transfer_sizes within(std::size_t memory, std::size_t axes, std::size_t element, int in_flight) noexcept;
+  /// The least memory within which they are as large as without a limit.
+  static std::size_t enough(std::size_t axes, std::size_t element, int in_flight) noexcept;
 };
 
 class layout_transfer final : public operation, private mpi::awaited {

@@ -168,11 +168,9 @@ void preparation::check_memory() const {
   if (needed <= all_.memory) return;
   if (!inter())
     mpi::barrier(comm()->get());  // a rank without memory to choose has aborted the call: no other goes on without it
-  throw_on_all_ranks([&] {
-    return budget_exceeded(fmt::format("algorithm '{}' needs {} bytes of scratch memory, {} are allowed",
-                                       p_.chosen->name, needed, all_.memory),
-                           needed, 0, all_.memory);
-  });
+  const auto usual = p_.chosen->usual_memory;
+  throw_memory_needed(fmt::format("algorithm '{}'", p_.chosen->name), needed,
+                      usual == nullptr ? needed : element_bytes_ + usual(p_.shape, o_), all_.memory);
 }
 
 void preparation::prepare() {

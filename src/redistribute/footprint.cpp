@@ -166,6 +166,11 @@ std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std
   return buffer_choice{few(p, 1, 1), 1};  // blocks that cannot be divided
 }
 
+std::size_t usual_memory(const redistribution_problem& p) noexcept {
+  const buffer_choice c = *choose_buffers(p, unlimited);
+  return needed(p, c.parts, c.sizes);
+}
+
 buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem& p) noexcept {
   buffer_sizes s = bounded(redistribution_sizes(p.block_bytes / c.parts, 0, c.sizes.chunk), p.in_flight, p.ranks);
   s.receive_buffers = std::min(s.receive_buffers, c.sizes.receive_buffers);

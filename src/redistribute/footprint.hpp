@@ -54,6 +54,8 @@ std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std
 
 /// The least memory for which there is a choice.
 std::size_t least_memory(const redistribution_problem& p) noexcept;
+/// That of the choice without a limit.
+std::size_t usual_memory(const redistribution_problem& p) noexcept;
 
 /// The buffers of a rank that has no blocks.
 buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem& p) noexcept;
@@ -61,16 +63,25 @@ buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem
 /// Parts of blocks have at least these bytes.
 constexpr std::size_t least_part = 4096;
 
-/// The bound that the documentation promises, linear in each argument.
+/// The documented bounds, for p ranks with m blocks of l bytes: `fixed` + `rank`·p + `block`·m + `buffers`·l bytes are
+/// enough for the largest buffers, and `fixed` + `rank`·p + `block`·m·n + `least_buffers`·l/n for the least, where
+/// blocks go in n equal parts.
+struct memory_terms {
+  static constexpr std::size_t fixed = 17408, rank = 300, block = 66, block_of_cyclic = 82, buffers = 81,
+                               least_buffers = 3;
+};
+
+constexpr std::size_t redistribution_tables(bool cyclic, std::size_t ranks, std::size_t blocks) noexcept {
+  return memory_terms::fixed + memory_terms::rank * ranks +
+         (cyclic ? memory_terms::block_of_cyclic : memory_terms::block) * blocks;
+}
 constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                            std::size_t block_bytes) noexcept {
-  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks + 81 * block_bytes;
+  return redistribution_tables(cyclic, ranks, blocks) + memory_terms::buffers * block_bytes;
 }
-
-/// The bound of the least memory, for blocks that go in so many equal parts.
 constexpr std::size_t least_redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
                                                  std::size_t block_bytes, std::size_t parts) noexcept {
-  return 17408 + 300 * ranks + (cyclic ? 82 : 66) * blocks * parts + 3 * (block_bytes / parts);
+  return redistribution_tables(cyclic, ranks, blocks * parts) + memory_terms::least_buffers * (block_bytes / parts);
 }
 
 }  // namespace taquin::detail

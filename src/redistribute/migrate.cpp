@@ -82,6 +82,13 @@ struct migration::state {
     const std::size_t sorting = keeps ? items * sizeof(int) + buffer_bytes() : 0;
     return fixed_bytes() + std::max(sorting, exchange_bytes());
   }
+  // Bytes that are as good as no limit, if no rank gets more items than the most that a rank has.
+  [[nodiscard]] std::size_t usual() const noexcept {
+    const std::size_t sorting = keeps ? items * sizeof(int) + buffer_bytes() + usual_part() : 0;
+    return fixed_bytes() + std::max({sorting, usual_part(), 4 * least_of_exchange()});
+  }
+  // Without a limit.
+  [[nodiscard]] std::size_t usual_part() const noexcept { return std::max<std::size_t>(items * widest() / 100, 65536); }
   // With the heap's rounding.
   [[nodiscard]] std::size_t state_bytes() const noexcept {
     return sizeof(state) + columns.size() * sizeof(migrated_column) + 64;
@@ -89,16 +96,19 @@ struct migration::state {
   [[nodiscard]] std::size_t fixed_bytes() const noexcept { return state_bytes() + 4 * ranks() * sizeof(count_t); }
   [[nodiscard]] std::size_t buffer_bytes() const noexcept { return std::min(widest(), most_buffer); }
   [[nodiscard]] std::size_t exchange_bytes() const noexcept {
+    return least_of_exchange() + std::min(items * widest(), least_chunk);
+  }
+  [[nodiscard]] std::size_t least_of_exchange() const noexcept {
     detail::shape s;
     s.max_peers = static_cast<int>(ranks());
     for (const migrated_column& c : columns)
       if (!c.item.contiguous()) s.unit_span = std::max(s.unit_span, static_cast<std::uint64_t>(c.item.extent));
-    return in_place_operation::least(s) + std::min(items * widest(), least_chunk);
+    return in_place_operation::least(s);
   }
   // As much as the exchange has afterwards.
   [[nodiscard]] std::size_t sorting_allowance() const noexcept {
     if (options.memory != unlimited) return options.memory - std::min(options.memory, budget.used());
-    return std::max<std::size_t>(items * widest() / 100, 65536);
+    return usual_part();
   }
   [[nodiscard]] std::size_t widest(std::size_t migrated_column::*bytes = &migrated_column::stride) const noexcept {
     return columns.empty() ? 0 : std::ranges::max(columns, {}, bytes).*bytes;
@@ -185,7 +195,9 @@ void migration::state::begin(const arguments& x, const redistribute_options&, bo
     p.memory = options.memory;
     const std::uint64_t limit = running.agree(p, &budget).memory;
     if (limit == unlimited) return;
-    running.agree_again({.lacking = needed > options.memory ? needed : 0, .limit = options.memory}, "a migration");
+    const bool lacks = needed > options.memory;
+    running.agree_again({.lacking = lacks ? needed : 0, .usual = lacks ? usual() : 0, .limit = options.memory},
+                        "a migration");
   });
 }
 

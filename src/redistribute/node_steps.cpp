@@ -59,6 +59,11 @@ bool node_steps::suit(const setting& s, const channel& c) noexcept {
   return room_for(most, s.block_bytes, s.blocks.size()) <= room || (s.readable && most <= s.staging);
 }
 
+std::size_t node_steps::shared_bytes(std::size_t blocks, std::size_t block_bytes, const channel& c) noexcept {
+  return std::min(header + blocks * sizeof(listed), c.room_bytes()) +
+         std::min(room_for(blocks, block_bytes, as_size(c.size())), c.room_bytes());
+}
+
 node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget& memory)
     : s_(s),
       c_(c),

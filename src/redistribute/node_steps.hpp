@@ -40,6 +40,8 @@ class node_steps {
   };
   /// Whether every map can be served so if the memory suffices. The same on all ranks.
   static bool suit(const setting& s, const channel& c) noexcept;
+  /// Bytes of the node's memory that a rank with so many blocks uses at most.
+  static std::size_t shared_bytes(std::size_t blocks, std::size_t block_bytes, const channel& c) noexcept;
   /// Redistributes. False, on all ranks, if nothing has changed. After the rank's blocks `units` has a slot for each
   /// staged block, and a spare one. Collective, blocking.
   static bool run(const setting& s, channel& c, store& units, memory_budget& memory, const given_map& given,

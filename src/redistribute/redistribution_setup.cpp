@@ -86,13 +86,10 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
   const redistribution_problem problem = tell_blocks(x, e, all);
   const auto choice = choose_buffers(problem, all.memory);
   if (!choice) {
-    const std::size_t needed = least_memory(problem);
-    throw_on_all_ranks([&] {
-      return budget_exceeded(fmt::format("a redistribution needs at least {} bytes of scratch memory, {} are "
-                                         "allowed",
-                                         needed, all.memory),
-                             needed, 0, all.memory);
-    });
+    std::size_t usual = usual_memory(problem);
+    if (const channel* const node = running.node())
+      usual += node_steps::shared_bytes(problem.most_blocks, problem.block_bytes, *node);
+    throw_memory_needed("a redistribution", least_memory(problem), usual, all.memory);
   }
   const int tag = tags.take(comm);
   sizes = choice->sizes;

@@ -123,6 +123,7 @@ int main(int argc, char **argv) {
   CHECK_OK(TAQUIN_Comm_set_options(comm, &options));
   CHECK(TAQUIN_Migrate_arrays(3, all, items, to, comm, &arrived) != MPI_SUCCESS);
   CHECK(strstr(TAQUIN_Last_error(), "at least") != NULL);
+  CHECK(strstr(TAQUIN_Last_error(), "are as good as no limit") != NULL);
   /* Without room: the error, and the number of items. */
   if (ranks > 1) {
     int class = 0;

@@ -102,7 +102,7 @@ def test_commands_run_outside_mpirun(run, arguments, status, told):
     ("-m 10", "^taquin: no algorithm fits within the 10 bytes of TAQUIN_MEMORY; the least of them needs [0-9]+; "
               "such calls go to the MPI library\n\\Z"),
     ("-a in_place", "^taquin wrap: 'in_place' serves calls with MPI_IN_PLACE alone"),
-    ("-a pairwise -m 16", "needs [0-9]+ bytes of scratch memory, 16 are allowed"),
+    ("-a pairwise -m 16", "needs at least [0-9]+ bytes of scratch memory, 16 are allowed"),
 ])
 def test_wrap_says_which_calls_it_does_not_serve(run, arguments, told):
     says(run(job(2, COMMAND, "wrap", *arguments.split(), PROGRAMS["program"], preload=())), told)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layouts/problems.hpp"
+#include "support/named_memory.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
 #include "taquin/layout.hpp"
@@ -25,19 +26,18 @@ MPI_Datatype type_of_element(const layout_case& c) {
   return type;
 }
 
-// The least memory that an error names, or nothing where the limit suffices.
-std::size_t least_memory(const layout_case& c, MPI_Datatype type, const std::byte* from, std::byte* to) {
+// The memory that an error names.
+test::named_memory named_memory_of(const layout_case& c, MPI_Datatype type, const std::byte* from, std::byte* to) {
   layout_options o = c.options;
   o.memory = 1;
   try {
     layout_redistribution(from, c.from.made, to, c.to.made, type, MPI_COMM_WORLD, o);
   } catch (const budget_exceeded& e) {
     EXPECT_TRUE(e.collective());
-    EXPECT_NE(std::string_view(e.what()).find("needs at least"), std::string_view::npos);
-    return e.requested() + e.used();
+    return test::named_memory(e);
   }
   ADD_FAILURE() << "one byte suffices";
-  return 1;
+  return test::named_memory({"", 0, 0, 0});
 }
 
 void check(const layout_case& c, std::uint32_t seed) {
@@ -47,7 +47,15 @@ void check(const layout_case& c, std::uint32_t seed) {
   const std::vector<std::byte> from = c.before()[mine];
   const std::vector<std::byte> want = c.after()[mine];
   std::vector<std::byte> to(want.size(), layout_case::untouched);
-  const std::size_t least = least_memory(c, type, from.data(), to.data());
+  const test::named_memory named = named_memory_of(c, type, from.data(), to.data());
+  const std::size_t least = named.least;
+  const auto peak_within = [&](std::size_t memory) {
+    layout_options o = c.options;
+    o.memory = memory;
+    return layout_redistribution(from.data(), c.from.made, to.data(), c.to.made, type, MPI_COMM_WORLD, o).peak_memory();
+  };
+  EXPECT_GT(named.usual, least) << "seed " << seed;
+  EXPECT_EQ(peak_within(named.usual), peak_within(unlimited)) << "seed " << seed;
   layout_options o = c.options;
   o.memory = least - 1;
   EXPECT_THROW(layout_redistribution(from.data(), c.from.made, to.data(), c.to.made, type, MPI_COMM_WORLD, o),
@@ -116,15 +124,22 @@ void check_in_one_array(layout_case c, std::uint32_t seed) {
     EXPECT_LE(s.peak_memory, memory);
   };
   std::size_t least = 0;
+  std::size_t usual = 0;
   try {
     move(1);
     ADD_FAILURE() << "one byte suffices";
   } catch (const budget_exceeded& e) {
     EXPECT_TRUE(e.collective());
-    least = e.requested();
+    const test::named_memory named(e);
+    least = named.least;
+    usual = named.usual;
     EXPECT_TRUE(std::ranges::equal(from, std::span(data).first(from.size()))) << "as it was";
   }
   EXPECT_THROW(move(least - 1), budget_exceeded);
+  move(unlimited);
+  const std::size_t peak = s.peak_memory;
+  move(usual);
+  EXPECT_EQ(s.peak_memory, peak) << "seed " << seed;
   for (const std::size_t more : {std::size_t{0}, std::size_t{100}, std::size_t{5000}, std::size_t{1} << 20U}) {
     move(least + more);
     if (testing::Test::HasFatalFailure()) break;

@@ -12,6 +12,7 @@
 #include "redistribute/problems.hpp"
 #include "redistribute/refusal.hpp"
 #include "support/heap_watch.hpp"
+#include "support/named_memory.hpp"
 #include "taquin/error.hpp"
 #include "taquin/migrate.hpp"
 #include "taquin/redistribute.hpp"
@@ -96,7 +97,8 @@ TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
   std::vector<char> warm(1);
   redistribution(warm.data(), 1, 1, MPI_CHAR, MPI_COMM_WORLD);  // makes the private communicator
   for (const auto* a : detail::redistributions())
-    for (const auto& [m, l] : std::vector<std::pair<int, int>>{{20, 1}, {3000, 1}, {300, 8}, {3000, 64}, {40, 16000}}) {
+    for (const auto& [m, l] : std::vector<std::pair<int, int>>{
+             {20, 1}, {3000, 1}, {300, 8}, {1000, 56}, {3000, 64}, {100, 4096}, {40, 16000}, {3, 1 << 20}}) {
       const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), m), 95, 3);
       const auto& map = all[static_cast<std::size_t>(rank)];
       std::vector<char> blocks_data(static_cast<std::size_t>(m) * static_cast<std::size_t>(l));
@@ -178,7 +180,7 @@ TEST(memory, needs_a_part_of_a_block_and_exactly_what_the_error_names) {
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   constexpr std::size_t blocks = 4;
   for (const auto* a : detail::redistributions())
-    for (const std::size_t length : {1U, 16384U, 70001U, 1U << 20U}) {
+    for (const std::size_t length : {1U, 8U, 56U, 4096U, 16384U, 70001U, 1U << 20U}) {
       std::vector<int> ranks(blocks, (rank + 1) % p);
       const std::vector<int> indices{1, 2, 3, 0};
       std::vector<char> mine(blocks * length);
@@ -202,10 +204,13 @@ TEST(memory, needs_a_part_of_a_block_and_exactly_what_the_error_names) {
         return peak;
       };
       std::size_t least = 0;
+      std::size_t usual = 0;
       try {
         attempt(1);
       } catch (const budget_exceeded& e) {
-        least = e.requested();
+        const test::named_memory named(e);
+        least = named.least;
+        usual = named.usual;
       }
       EXPECT_LE(attempt(least), least + 4096) << a->name << ", " << length;  // with the object itself
       EXPECT_THROW(attempt(least - 1), budget_exceeded);
@@ -214,6 +219,11 @@ TEST(memory, needs_a_part_of_a_block_and_exactly_what_the_error_names) {
                                                           static_cast<std::size_t>(p), blocks, length, parts))
           << a->name << ", " << length;
       attempt(least + least / 3);
+      if (length != 70001) {  // which has one choice, and no node's memory on one rank
+        EXPECT_GT(usual, least) << a->name << ", " << length;
+      }
+      EXPECT_LE(attempt(unlimited), usual + 4096) << a->name << ", " << length;
+      attempt(usual);
       if (length == 1U << 20U) {
         EXPECT_LE(attempt(unlimited),
                   std::size_t{65536} + 66 * blocks * 128 + 24576 + 300 * static_cast<std::size_t>(p));

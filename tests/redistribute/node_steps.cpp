@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "redistribute/problems.hpp"
+#include "support/named_memory.hpp"
 #include "taquin/alltoall.hpp"
 #include "taquin/error.hpp"
 #include "taquin/redistribute.hpp"
@@ -201,14 +202,19 @@ TEST_F(node_steps_of_blocks, keep_to_the_memory) {
   const auto all = test::shift_problem(ranks, 40, 40);
   const auto& map = all[static_cast<std::size_t>(rank)];
   std::size_t least = 0;
+  std::size_t usual = 0;
   array a(rank, 40, 64);
   try {
     redistribution none = object(a, {.memory = 1000});
   } catch (const budget_exceeded& e) {
-    least = e.requested();
+    const test::named_memory named(e);
+    least = named.least;
+    usual = named.usual;
   }
   ASSERT_GT(least, 0U);
-  for (const std::size_t memory : {least, least + 1000, least + 20000, least + 100000}) {
+  ASSERT_GT(usual, least);
+  std::uint64_t rounds = 0;
+  for (const std::size_t memory : {unlimited, usual, least, least + 1000, least + 20000, least + 100000}) {
     statistics s;
     redistribution redistribute = object(a, {.memory = memory, .stats = &s});
     for (int call = 0; call < 3; ++call) {
@@ -217,6 +223,12 @@ TEST_F(node_steps_of_blocks, keep_to_the_memory) {
       a.expect(test::expected(all, rank));
     }
     EXPECT_LE(s.peak_memory, memory);
+    if (memory == unlimited) {
+      rounds = s.rounds;
+      EXPECT_LE(s.peak_memory, usual);
+    } else if (memory == usual) {
+      EXPECT_EQ(s.rounds, rounds) << "as good as no limit";
+    }
   }
 }
 

@@ -238,6 +238,15 @@ TEST(footprint, of_the_fewest_buffers_is_within_its_bound_and_any_limit_from_the
           }
           const auto c = choose_buffers(problem, unlimited);
           ASSERT_TRUE(c);
+          const std::size_t usual = usual_memory(problem);
+          EXPECT_EQ(usual, redistribution_footprint(*a, c->sizes, p, m * c->parts, l / c->parts));
+          const auto as_good = choose_buffers(problem, usual);
+          ASSERT_TRUE(as_good);
+          EXPECT_LE(as_good->parts, c->parts) << "l " << l << " m " << m;
+          if (l <= 16384) {
+            EXPECT_EQ(as_good->sizes.chunk, c->sizes.chunk) << "l " << l << " m " << m;
+            EXPECT_EQ(as_good->sizes.staging_slots(), c->sizes.staging_slots()) << "l " << l << " m " << m;
+          }
           if (l > 16385) {
             EXPECT_LE((c->sizes.staging_slots() + c->sizes.send_buffers * c->sizes.chunk) * (l / c->parts),
                       std::max(m * l / 100, std::size_t{65536}));

@@ -23,6 +23,10 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 
 std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
+std::size_t usual_memory(const shape& s, const options& o) noexcept {
+  return in_place_allowance(s, unlimited, memory(s, o));
+}
+
 // Measured: chunks are a quarter of the auxiliary memory if data pass through it, and a third of the data do. It
 // polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each in its
 // turn.
@@ -57,6 +61,7 @@ const algorithm in_place{
     .rounds = "as places become free",
     .supports = supports,
     .memory = memory,
+    .usual_memory = usual_memory,
     .cost = cost,
     .prepare = prepare,
 };

@@ -24,6 +24,10 @@ bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one
 
 std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_operation::least(s, o); }
 
+std::size_t usual_memory(const shape& s, const options& o) noexcept {
+  return in_place_allowance(s, unlimited, memory(s, o));
+}
+
 // The number of phases depends on the displacements, which a shape does not have. Measured: two thirds of the number if
 // all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once inside its
 // rank, and a phase visits each block some four times.
@@ -52,6 +56,7 @@ const algorithm in_place_phases{
     .rounds = "as many phases as the memory needs",
     .supports = supports,
     .memory = memory,
+    .usual_memory = usual_memory,
     .cost = cost,
     .prepare = prepare,
 };

@@ -23,12 +23,7 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
-    throw_on_all_ranks([&] {
-      return budget_exceeded(
-          fmt::format("a sparse exchange by {} needs at least {} bytes of scratch memory, {} are allowed", how.name,
-                      needs(message), budget->limit()),
-          needs(message), 0, budget->limit());
-    });
+    throw_memory_needed(fmt::format("a sparse exchange by {}", how.name), needs(message), 0, budget->limit());
   return message;
 }
 

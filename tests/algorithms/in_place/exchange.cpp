@@ -9,6 +9,7 @@
 
 #include "harness/in_place_problems.hpp"
 #include "support/heap_watch.hpp"
+#include "support/named_memory.hpp"
 #include "taquin/taquin.hpp"
 
 namespace taquin {
@@ -253,21 +254,30 @@ TEST(in_place_exchange, works_with_the_memory_it_asks_for_and_fails_on_all_ranks
     const arguments a(p, rank_of());
     auto work = buffers.before[me];
     std::size_t least = 0;
+    std::size_t usual = 0;
     try {
       exchange_in(work, a, type, with(o, 1));
       FAIL() << "one byte was enough";
     } catch (const budget_exceeded& e) {
-      least = e.requested();
+      const test::named_memory named(e);
+      least = named.least;
+      usual = named.usual;
     }
     EXPECT_EQ(work, buffers.before[me]);
     EXPECT_THROW(exchange_in(work, a, type, with(o, least - 1)), budget_exceeded);
     EXPECT_EQ(work, buffers.before[me]);
-    for (std::size_t memory : {least, least + 100, 5 * least}) {
+    EXPECT_GT(usual, least);
+    std::size_t peak = 0;
+    for (std::size_t memory : {unlimited, usual, least, least + 100, 5 * least}) {
       work = buffers.before[me];
       statistics s;
       exchange_in(work, a, type, with(o, memory, &s));
       EXPECT_EQ(work, expected(p, buffers, o, unit, work)) << memory;
       EXPECT_LE(s.peak_memory, memory);
+      if (memory == unlimited) peak = s.peak_memory;
+      if (memory == usual) {
+        EXPECT_EQ(s.peak_memory, peak);
+      }
     }
   }
 }
