@@ -131,13 +131,14 @@ void print_markdown() {
 
 void print_text() {
   for (const algorithm* a : detail::algorithms())
-    fmt::print("{}\n  {}\n  serves  {}\n  rounds  {}\n  memory  {} extra at {} ranks with blocks of {}\n  source  {}\n",
-               a->name, a->summary, calls(*a, ""), a->rounds, show_size(static_cast<count_t>(memory_of(*a))),
-               sample_ranks, show_size(sample_block), a->source);
+    fmt::print(
+        "{}\n  {}\n  serves  {}\n  rounds  {}\n  memory  {} of scratch at {} ranks with blocks of {}\n  source  {}\n",
+        a->name, a->summary, calls(*a, ""), a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks,
+        show_size(sample_block), a->source);
   for (const sparse_row& a : sparse_rows())
-    fmt::print("{}\n  {}\n  serves  sparse\n  rounds  {}\n  memory  {} extra at {} ranks with {} peers\n  source  {}\n",
-               a.name, a.summary, a.rounds, show_size(static_cast<count_t>(a.memory)), sample_ranks, sample_peers,
-               a.source);
+    fmt::print(
+        "{}\n  {}\n  serves  sparse\n  rounds  {}\n  memory  {} of scratch at {} ranks with {} peers\n  source  {}\n",
+        a.name, a.summary, a.rounds, show_size(static_cast<count_t>(a.memory)), sample_ranks, sample_peers, a.source);
 }
 
 // The algorithms of `taquin redistribute`.
@@ -170,9 +171,9 @@ void print_redistributions_markdown() {
 
 void print_redistributions_text() {
   for (const auto* a : detail::redistributions())
-    fmt::print("{}\n  {}\n  rounds  {}\n  memory  {} extra at {} ranks with {} blocks of {}\n  source  {}\n", a->name,
-               a->summary, a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks, sample_blocks,
-               show_size(sample_block), a->source);
+    fmt::print("{}\n  {}\n  rounds  {}\n  memory  {} of scratch at {} ranks with {} blocks of {}\n  source  {}\n",
+               a->name, a->summary, a->rounds, show_size(static_cast<count_t>(memory_of(*a))), sample_ranks,
+               sample_blocks, show_size(sample_block), a->source);
   using terms = detail::memory_terms;
   fmt::print(
       "Scratch memory on a rank of p with m blocks of l bytes: at most {0} + {1}·p + {2}·m + {3}·l bytes (cyclic: "

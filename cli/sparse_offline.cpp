@@ -113,7 +113,7 @@ std::string text_of(const detail::sparse_moves& m, int rank) {
     const bool met = m.meets_at(detail::as_size(number));
     if (!lines.empty())
       text += fmt::format("round {} ({}{})\n{}", number, m.stages[detail::as_size(number)],
-                          met ? ", when the ranks of the node have met" : "", lines);
+                          met ? ", after the ranks of the node have synchronized" : "", lines);
     ++number;
   }
   return text;
@@ -147,7 +147,7 @@ int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string&
                    {"rounds", json_of(m.all, true)},
                    {"stages", m.stages},
                    {"meets", m.meets},
-                   {"note", "Records of agreements, notices and requests are messages as data are."}};
+                   {"note", "Headers of agreements, headers of blocks, and requests are messages as data are."}};
   if (m.all.through_memory) j["through_memory"] = true;
   write(json, j.dump() + "\n");
   return 0;

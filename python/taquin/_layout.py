@@ -67,7 +67,7 @@ class Dimension:
     def block_cyclic(cls, extent: int, processes: int, block: int, first: int = 0) -> Dimension:
         """Block i // block belongs to process (i // block + first) mod processes: as ScaLAPACK cuts."""
         if block < 1:
-            raise ValueError(f"blocks of {block}")
+            raise ValueError(f"a block must have 1 index or more, got {block}")
         return cls(extent, processes, block, first)
 
     @property
