@@ -42,7 +42,7 @@ def test_one_buffer_is_an_error_as_natively(run, preload):
 
 @pytest.mark.parametrize("settings, told", [
     ({"TAQUIN_ALGORITHM": "pairwise", "TAQUIN_MEMORY": "16"},
-     "taquin: algorithm 'pairwise' needs [0-9]+ bytes.*go to the MPI library"),
+     "taquin: algorithm 'pairwise' needs at least [0-9]+ bytes.*go to the MPI library"),
     ({"TAQUIN_MEMORY": "plenty"}, "taquin: TAQUIN_MEMORY='plenty' is ignored"),
     ({"TAQUIN_RECORD": "/nowhere/at/all"}, "taquin: nothing is recorded: cannot write traffic file /nowhere/at/all"),
     ({"TAQUIN_ALGORITHM": "magic", "TAQUIN_CHECK": "2"},
