@@ -82,7 +82,7 @@ std::uint64_t sum_of(const row& r) {
 
 // Whether every rank brings its blocks to the step on a node.
 bool fits_node_step(const std::vector<row>& rows, const shape& s, std::size_t limit) {
-  const std::size_t room = std::min(limit, detail::channel::default_room(s.ranks));
+  const std::size_t room = std::min(limit, detail::channel::default_payload_bytes(s.ranks));
   return std::ranges::all_of(
       rows, [&](const row& r) { return detail::shared_exchange::possible_for(r, s.in_place, s.single_copies, room); });
 }

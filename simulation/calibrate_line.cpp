@@ -26,7 +26,7 @@ seconds time_steps(channel& c, std::size_t n) {
   using word = std::atomic<std::uint64_t>;
   const int other = 1 - c.rank();
   const auto line = [&](int rank, std::size_t i) -> word& {
-    return *reinterpret_cast<word*>(c.room(rank) + i * cache_line);
+    return *reinterpret_cast<word*>(c.payload(rank) + i * cache_line);
   };
   std::vector<seconds> times;
   for (int batch = 0; batch < batches; ++batch) {
@@ -35,7 +35,7 @@ seconds time_steps(channel& c, std::size_t n) {
       c.begin();
       for (std::size_t i = 0; i < n; ++i) line(c.rank(), i).store(c.step(), std::memory_order_relaxed);
       c.publish(other);
-      c.wait_lines();
+      c.wait_for_mailboxes();
       for (std::size_t i = 0; i < n; ++i) static_cast<void>(line(other, i).load(std::memory_order_relaxed));
     }
     times.push_back((PMPI_Wtime() - begin) / steps);

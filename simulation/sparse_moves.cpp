@@ -18,8 +18,8 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr count_t line_bytes = sizeof(mailbox);
-constexpr count_t most_in_line = mailbox::capacity;
+constexpr count_t mailbox_bytes = sizeof(mailbox);
+constexpr count_t most_in_mailbox = mailbox::capacity;
 
 using block_list = whole_moves::block_list;
 using refusal = std::optional<std::string>;
@@ -33,14 +33,14 @@ template <>
 refusal moves<node_step_algorithm>(sparse_drawing& d) {
   if (d.pattern().nodes() != 1) return "it needs all ranks on one node";
   d.moves().all.through_memory = true;
-  for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * line_bytes, place::send, place::shared);
+  for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * mailbox_bytes, place::send, place::shared);
   d.each_block([&](int from, const sparse_block& b) {
-    if (b.bytes > most_in_line && b.bytes <= shared_exchange::most_in_room)
+    if (b.bytes > most_in_mailbox && b.bytes <= shared_exchange::most_in_payload)
       d.copy(from, b.bytes, place::send, place::shared);
   });
   d.own();
   d.meet();
-  for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * line_bytes, place::shared, place::recv);
+  for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * mailbox_bytes, place::shared, place::recv);
   d.each_block([&](int from, const sparse_block& b) { d.send(from, b.to, b.bytes, {{from, b.to}}); });
   d.next();
   return std::nullopt;

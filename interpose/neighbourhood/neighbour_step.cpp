@@ -116,11 +116,11 @@ void neighbour_step::write(const blocks& send) {
     const int d = block_for_[detail::as_size(rank)];
     const block b = d < 0 ? block{} : send[d];
     if (!fits(b)) {
-      step_.no_room();
+      step_.no_payload();
       continue;
     }
     const std::size_t bytes = detail::as_size(b.bytes());
-    std::byte* const to = step_.room(bytes);
+    std::byte* const to = step_.payload(bytes);
     if (bytes > 0) detail::pack(place_of(send, b), b.count, b.element, to);
   }
 }

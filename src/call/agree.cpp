@@ -83,13 +83,13 @@ void tell_on_node(channel& node, const record& mine) {
   bool all = false;
   while (!all) {
     node.begin();
-    std::memcpy(node.room(node.rank()), &mine, sizeof mine);
+    std::memcpy(node.payload(node.rank()), &mine, sizeof mine);
     for (int rank = 0; rank < node.size(); ++rank) {
       node.to(rank).describe(mailbox::kind::record, 0);
       node.to(rank).steps = 0;
       node.publish(rank);
     }
-    node.wait_lines();
+    node.wait_for_mailboxes();
     all = true;
     for (int rank = 0; rank < node.size(); ++rank) all = all && node.from(rank).what() == mailbox::kind::record;
   }
@@ -101,7 +101,7 @@ void combine_on_node(channel& node, record& v) {
   for (int rank = 0; rank < node.size(); ++rank) {
     if (rank == node.rank()) continue;
     record theirs;
-    std::memcpy(&theirs, node.room(rank), sizeof theirs);
+    std::memcpy(&theirs, node.payload(rank), sizeof theirs);
     v.learn(theirs);
   }
 }

@@ -11,8 +11,8 @@ namespace taquin::mpi {
 
 #ifdef TAQUIN_SMPI
 constexpr bool simulated = true;
-constexpr std::size_t copied_in_a_nanosecond = 8;  // bytes, by one core among others that copy as well
-constexpr std::size_t line_of_another_core = 100;  // nanoseconds
+constexpr std::size_t copied_in_a_nanosecond = 8;        // bytes, by one core among others that copy as well
+constexpr std::size_t cache_line_of_another_core = 100;  // nanoseconds
 
 inline void spend(std::size_t nanoseconds) noexcept {
   const std::timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(nanoseconds)};
@@ -21,7 +21,7 @@ inline void spend(std::size_t nanoseconds) noexcept {
 #else
 constexpr bool simulated = false;
 constexpr std::size_t copied_in_a_nanosecond = 1;
-constexpr std::size_t line_of_another_core = 0;
+constexpr std::size_t cache_line_of_another_core = 0;
 
 inline void spend(std::size_t) noexcept {}
 #endif
@@ -29,6 +29,6 @@ inline void spend(std::size_t) noexcept {}
 /// Copies of so many bytes in all, to or from memory that is shared.
 inline void spend_on_copies(std::size_t bytes) noexcept { spend(bytes / copied_in_a_nanosecond); }
 /// So many flags, or short records, that other ranks have written.
-inline void spend_on_lines(std::size_t lines) noexcept { spend(lines * line_of_another_core); }
+inline void spend_on_cache_lines(std::size_t count) noexcept { spend(count * cache_line_of_another_core); }
 
 }  // namespace taquin::mpi

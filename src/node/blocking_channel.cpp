@@ -146,8 +146,8 @@ comm_channel* make(MPI_Comm comm) {
   // Ranks do not know each other yet: after this point no rank could report an error to the others.
   const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
   if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) mpi::refuse_without_memory();
-  const std::size_t room = channel::default_room(ranks);
-  const std::size_t bytes = channel::share(ranks, room);
+  const std::size_t payload = channel::default_payload_bytes(ranks);
+  const std::size_t bytes = channel::share(ranks, payload);
   const auto wanted = [&] {
     const environment& e = environment::get();
     return e.shared_memory && e.nodes.empty() && room_for(bytes);
@@ -158,7 +158,7 @@ comm_channel* make(MPI_Comm comm) {
     const std::uint64_t number = number_of_ranks(comm);
     auto spare = number == 0 ? kept_channel() : channels_of_process::get().take(number);
     const std::uint64_t known_as = spare.known_as();
-    channel made = channel::make(comm, room, a != nullptr && wanted(), calls, records, told.all(),
+    channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, told.all(),
                                  std::move(spare.shared), known_as);
     const auto all = told.all();
     if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())

@@ -23,9 +23,9 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t block_room = 32768;  // for each block of a step
-constexpr std::size_t least_room = std::size_t{96} << 10U;
-constexpr std::size_t most_room = std::size_t{512} << 10U;
+constexpr std::size_t block_payload = 32768;  // for each block of a step
+constexpr std::size_t least_payload = std::size_t{96} << 10U;
+constexpr std::size_t most_payload = std::size_t{512} << 10U;
 
 std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 
@@ -37,13 +37,13 @@ void relax() noexcept {
 
 }  // namespace
 
-std::size_t channel::default_room(int ranks) noexcept {
-  return std::clamp(as_size(ranks) * block_room, least_room, most_room);
+std::size_t channel::default_payload_bytes(int ranks) noexcept {
+  return std::clamp(as_size(ranks) * block_payload, least_payload, most_payload);
 }
 
 // All ranks share the header of the mapping: each counts its bytes.
-std::size_t channel::share(int ranks, std::size_t room) noexcept {
-  return mapping::header + up_to_page(head_bytes(as_size(ranks))) + 2 * up_to_page(room);
+std::size_t channel::share(int ranks, std::size_t payload) noexcept {
+  return mapping::header + up_to_page(head_bytes(as_size(ranks))) + 2 * up_to_page(payload);
 }
 
 std::size_t channel::bookkeeping(int ranks) noexcept { return as_size(ranks) * sizeof(node_member); }
@@ -113,7 +113,7 @@ void fill_records(std::span<const node_member> all, std::uint64_t host, peer_rec
 
 }  // namespace
 
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, peer_records* records,
+channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
                       std::span<node_member> all, channel spare, std::uint64_t known_as) {
   channel c;
   c.calls_ = calls;
@@ -121,9 +121,9 @@ channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_re
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   const auto p = as_size(ranks);
-  c.room_ = up_to_page(room);
+  c.payload_bytes_ = up_to_page(payload);
   c.head_ = up_to_page(head_bytes(p));
-  c.part_ = c.head_ + 2 * c.room_;
+  c.part_ = c.head_ + 2 * c.payload_bytes_;
 
   const std::uint64_t host = host_id();
   node_member me;
@@ -186,11 +186,11 @@ bool channel::may_be_spare() const noexcept {
 }
 #endif
 
-channel channel::make(MPI_Comm comm, std::size_t room, bool wanted, std::pmr::memory_resource* memory) {
+channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, std::pmr::memory_resource* memory) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   std::pmr::vector<node_member> all(as_size(ranks), memory);
-  return make(comm, room, wanted, nullptr, nullptr, all, {}, 0);
+  return make(comm, payload, wanted, nullptr, nullptr, all, {}, 0);
 }
 
 void channel::pause(int looks) const {

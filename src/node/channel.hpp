@@ -1,16 +1,16 @@
-// Exchange between ranks of one node through memory that all of them have mapped: mailboxes (lines) from each to each,
-// and a payload area (room) for data that all can read.
+// Exchange between ranks of one node through memory that all of them have mapped: mailboxes from each to each,
+// and a payload area for data that all can read.
 //
 // The ranks go through steps together. In each, a rank writes a mailbox for every other rank, and longer data into its
-// own room. Then it waits until the mailboxes of all others have arrived. The step's number is written last into a line
-// (release) and read first (acquire): a rank that sees the number sees the line and the data.
+// own payload area. Then it waits until the mailboxes of all others have arrived. The step's number is written last
+// into a mailbox (release) and read first (acquire): a rank that sees the number sees the mailbox and the data.
 //
-// Lines and room are double buffers, selected by the parity of the step. A rank reuses a buffer two steps later. By
-// then every other rank has entered the step in between, and a rank enters a step only after it has read all that it
-// needs of the step before. So no rank waits for readers. Data that readers fetch from the rank's own buffers are the
-// exception: a reader sets `fetched` when it has all of them, and the sender polls `has_fetched`. A sender that must
-// not wait for its readers offers such data instead: a reader claims the offer before it copies, and the sender may
-// revoke it and copy the data into its room.
+// Mailboxes and payload areas are double buffers, selected by the parity of the step. A rank reuses a buffer two steps
+// later. By then every other rank has entered the step in between, and a rank enters a step only after it has read all
+// that it needs of the step before. So no rank waits for readers. Data that readers fetch from the rank's own buffers
+// are the exception: a reader sets `fetched` when it has all of them, and the sender polls `has_fetched`. A sender that
+// must not wait for its readers offers such data instead: a reader claims the offer before it copies, and the sender
+// may revoke it and copy the data into its payload area.
 #pragma once
 
 #include <mpi.h>
@@ -38,15 +38,15 @@ struct alignas(64) mailbox {
   enum class kind : std::uint8_t {
     none,       ///< nothing for the reader
     here,       ///< the block is in this mailbox
-    room,       ///< in the sender's room, at offset `place`
+    payload,    ///< in the sender's payload area, at offset `place`
     remote,     ///< in the sender's memory, at address `place`: the reader fetches it
     mapped,     ///< in a shared buffer of the sender: the reader maps it and copies; `data` identifies the buffer
-    pieces,     ///< in chunks through the room, in the steps that follow
-    record,     ///< no block: the sender's room begins with a record for all
+    pieces,     ///< in chunks through the payload area, in the steps that follow
+    record,     ///< no block: the sender's payload area begins with a record for all
     offered,    ///< as `mapped` if `data` names a shared buffer, otherwise as `remote`: the reader claims it first
     claimed,    ///< offered before: the reader copies it
-    withdrawn,  ///< offered before: the sender copies it into its room
-    moved,      ///< offered before: in the sender's room, at offset `place`
+    withdrawn,  ///< offered before: the sender copies it into its payload area
+    moved,      ///< offered before: in the sender's payload area, at offset `place`
     taken,      ///< offered before: the reader has it
     unread,     ///< the kernel refuses to let the reader read it: a request will follow
     asked,      ///< the reader requests a part of it: requested_copy.hpp
@@ -61,7 +61,7 @@ struct alignas(64) mailbox {
   std::uint64_t place = 0;
   std::array<std::byte, capacity> data;
 
-  /// Whether the reader of such a line may still have to copy out of the sender's memory.
+  /// Whether the reader of such a mailbox may still have to copy out of the sender's memory.
   [[nodiscard]] static bool may_be_read(kind what) noexcept {
     return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
            what == kind::unread || what == kind::asked || what == kind::given;
@@ -107,18 +107,18 @@ struct node_member {
 
 class channel final : private mpi::awaited, public mpi::leavers {
  public:
-  /// A channel for all ranks of `comm` with two buffers of `room` bytes for each. Collective over `comm`; two
+  /// A channel for all ranks of `comm` with two buffers of `payload` bytes for each. Collective over `comm`; two
   /// small collectives. Empty on all ranks unless all are on one machine and all could map the memory.
   /// `wanted` is false on a rank that takes no part. While it is made it uses `bookkeeping(ranks)` bytes from
   /// `memory`.
-  static channel make(MPI_Comm comm, std::size_t room, bool wanted,
+  static channel make(MPI_Comm comm, std::size_t payload, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// The same for a communicator's blocking calls. `calls` has its counters. `records`, with an entry for each rank,
   /// receives the addresses of progress records of this node's ranks. Both are null on a rank without memory for them.
   /// `all` has an entry for each rank, with the record that it has published. `spare` is the cached channel of a freed
   /// communicator with the same ranks in the same order; `known_as` identifies its memory and the steps it has seen; 0:
   /// none. It is reused if all ranks have the same one.
-  static channel make(MPI_Comm comm, std::size_t room, bool wanted, mpi::call_record* calls, peer_records* records,
+  static channel make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
                       std::span<node_member> all, channel spare, std::uint64_t known_as);
   /// Whether the ranks of a communicator that is freed may reuse it for another one: no rank has aborted. Local.
   [[nodiscard]] bool may_be_spare() const noexcept;
@@ -145,9 +145,9 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return all_come([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
   }
   /// A payload area that serves blocking calls of `ranks` ranks.
-  static std::size_t default_room(int ranks) noexcept;
-  /// Bytes of shared memory for each rank: mailboxes, a counter, and both buffers of its room.
-  static std::size_t share(int ranks, std::size_t room) noexcept;
+  static std::size_t default_payload_bytes(int ranks) noexcept;
+  /// Bytes of shared memory for each rank: mailboxes, a counter, and both buffers of its payload area.
+  static std::size_t share(int ranks, std::size_t payload) noexcept;
   static std::size_t bookkeeping(int ranks) noexcept;
 
   channel() noexcept = default;
@@ -159,7 +159,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t room_bytes() const noexcept { return room_; }
+  [[nodiscard]] std::size_t payload_bytes() const noexcept { return payload_bytes_; }
   /// The ranks are oversubscribed.
   [[nodiscard]] bool shares_processors() const noexcept { return looks_ == 0; }
   [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
@@ -168,28 +168,32 @@ class channel final : private mpi::awaited, public mpi::leavers {
   /// Begins the next step.
   void begin() noexcept {
     ++step_;
-    const std::size_t half = (step_ & 1U) * as_size(size_) * line_bytes;
-    written_ = part(rank_) + half;
-    read_ = memory_.data() + half + as_size(rank_) * line_bytes;
+    const std::size_t buffer = (step_ & 1U) * as_size(size_) * mailbox_bytes;
+    written_ = part(rank_) + buffer;
+    read_ = memory_.data() + buffer + as_size(rank_) * mailbox_bytes;
   }
-  /// The line that this rank writes for `reader`.
+  /// The mailbox that this rank writes for `reader`.
   [[nodiscard]] mailbox& to(int reader) const noexcept { return reinterpret_cast<mailbox*>(written_)[reader]; }
-  /// The line that `writer` writes for this rank; valid after arrival. This rank only changes an offer's state.
+  /// The mailbox that `writer` writes for this rank; valid after arrival. This rank only changes an offer's state.
   [[nodiscard]] mailbox& from(int writer) const noexcept {
     return *reinterpret_cast<mailbox*>(read_ + as_size(writer) * part_);
   }
-  /// A rank's room of this step.
-  [[nodiscard]] std::byte* room(int rank) const noexcept { return part(rank) + head_ + (step_ & 1U) * room_; }
-  /// Its room of the step before and of the next one.
-  [[nodiscard]] std::byte* other_room(int rank) const noexcept { return part(rank) + head_ + (~step_ & 1U) * room_; }
-  /// Hands a line over.
+  /// A rank's payload area of this step.
+  [[nodiscard]] std::byte* payload(int rank) const noexcept {
+    return part(rank) + head_ + (step_ & 1U) * payload_bytes_;
+  }
+  /// Its payload area of the step before and of the next one.
+  [[nodiscard]] std::byte* other_payload(int rank) const noexcept {
+    return part(rank) + head_ + (~step_ & 1U) * payload_bytes_;
+  }
+  /// Hands a mailbox over.
   void publish(int reader) const noexcept { to(reader).step.store(step_, std::memory_order_release); }
   [[nodiscard]] bool has_come(int writer) const noexcept {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
   /// Where a rank publishes that it has aborted a call.
   [[nodiscard]] mpi::abort_record& note(int rank) const noexcept {
-    return *reinterpret_cast<mpi::abort_record*>(part(rank) + lines_bytes() + line_bytes);
+    return *reinterpret_cast<mpi::abort_record*>(part(rank) + mailboxes_bytes() + mailbox_bytes);
   }
   /// The number of this step.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
@@ -198,7 +202,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] bool has_fetched(int reader, std::uint64_t step) const noexcept {
     return word(reader, fetched_word).load(std::memory_order_acquire) >= step;
   }
-  /// This rank polls all lines of this step now, and claims all their offers before it waits for anything.
+  /// This rank polls all mailboxes of this step now, and claims all their offers before it waits for anything.
   void looks_at_offers() const noexcept { word(rank_, looking_word).store(step_, std::memory_order_relaxed); }
   [[nodiscard]] bool is_looking(int reader) const noexcept {
     return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
@@ -217,7 +221,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   void check_for_aborts() const override;
   /// The same without a check for ended processes, which costs more: for calls that wait for no rank.
   void look_at_notes() const;
-  void wait_lines() const {
+  void wait_for_mailboxes() const {
     for (int k = 1; k < size(); ++k) {
       const int writer = (rank_ + k) % size();
       wait([&] { return has_come(writer); });
@@ -225,13 +229,13 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
 
  private:
-  static constexpr std::size_t line_bytes = sizeof(mailbox);
+  static constexpr std::size_t mailbox_bytes = sizeof(mailbox);
   static constexpr std::size_t head_bytes(std::size_t ranks) noexcept {
-    return (2 * ranks + 1) * line_bytes + sizeof(mpi::abort_record);
+    return (2 * ranks + 1) * mailbox_bytes + sizeof(mpi::abort_record);
   }
-  [[nodiscard]] std::size_t lines_bytes() const noexcept { return 2 * as_size(size_) * line_bytes; }
+  [[nodiscard]] std::size_t mailboxes_bytes() const noexcept { return 2 * as_size(size_) * mailbox_bytes; }
   [[nodiscard]] std::byte* part(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
-  // After its lines every rank has one more with these, and its failure record.
+  // After its mailboxes every rank has one more with these, and its failure record.
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
   static constexpr std::size_t looking_word = 2;
@@ -264,7 +268,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return true;
   }
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + lines_bytes())[which];
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + mailboxes_bytes())[which];
   }
   void pause(int looks) const;
   void check_for_ended() const;
@@ -277,13 +281,13 @@ class channel final : private mpi::awaited, public mpi::leavers {
 
   mapping memory_;
   mpi::call_record* calls_ = nullptr;
-  std::size_t room_ = 0;
-  std::size_t head_ = 0;  // of a part: its lines
+  std::size_t payload_bytes_ = 0;
+  std::size_t head_ = 0;  // of a part: its mailboxes
   std::size_t part_ = 0;
   std::uint64_t step_ = 0;
   std::uint64_t taken_at_ = not_provisional;  // the step
-  std::byte* written_ = nullptr;              // this rank's lines of this step
-  std::byte* read_ = nullptr;                 // the line of this step that rank 0 writes for this one
+  std::byte* written_ = nullptr;              // this rank's mailboxes of this step
+  std::byte* read_ = nullptr;                 // the mailbox of this step that rank 0 writes for this one
   int rank_ = 0;
   int size_ = 0;
   int looks_ = 0;  // before a waiting rank yields its core

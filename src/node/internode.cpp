@@ -249,7 +249,7 @@ void internode::came(std::size_t number) {
   memory_.raise(memory_.flag_of_node(from));
 }
 
-std::byte* internode::room(std::size_t bytes) {
+std::byte* internode::payload(std::size_t bytes) {
   const int to = order()[next_];
   const int index = all_nodes().index[as_size(to)];
   const int node = all_nodes().group[as_size(to)];
@@ -266,8 +266,8 @@ std::byte* internode::room(std::size_t bytes) {
   return at;
 }
 
-void internode::no_room() {
-  room(0);
+void internode::no_payload() {
+  payload(0);
   block_run::tell(run_, all_nodes().index[as_size(order()[next_ - 1])], block_run::not_here);
 }
 
@@ -299,7 +299,7 @@ struct internode::outgoing {
 void internode::send_messages(combine learn) {
   known_ = memory_.part(0).what();
   for (int i = 1; i < members_; ++i) learn(known_, memory_.part(i).what());
-  mpi::spend_on_lines(as_size(members_));
+  mpi::spend_on_cache_lines(as_size(members_));
   outgoing next{*this, 1, staging_.data()};
   for (int d = 1; d < all_nodes().groups(); ++d) {
     if (!handles(d)) continue;
@@ -385,7 +385,7 @@ internode::record internode::complete(combine learn, bool busy) {
   }
   record all = memory_.record_of_handler(0).what();
   for (int i = 1; i < handlers(); ++i) learn(all, memory_.record_of_handler(i).what());
-  mpi::spend_on_lines(as_size(handlers()));
+  mpi::spend_on_cache_lines(as_size(handlers()));
   return all;
 }
 

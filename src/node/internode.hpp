@@ -131,9 +131,9 @@ class internode final : private mpi::awaited {
   /// Enters a step, whose messages have the tag. Ranks without blocks give empty ones to all.
   void begin(int tag);
   /// Where this rank writes its block for the next rank, in the order of `order()`. At most most_bytes().
-  std::byte* room(std::size_t bytes);
+  std::byte* payload(std::size_t bytes);
   /// Announces that the next rank's block is not in the step: it follows as a message.
-  void no_room();
+  void no_payload();
   /// No rank gets a block of this one.
   void no_blocks();
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }

@@ -1,10 +1,10 @@
 // Descriptors of data that the ranks of one node fetch from each other's buffers, without the help of the owner.
 //
-// Each rank has a descriptor (board) for every other rank of its node, in its room of a channel. It states where the
-// data for that rank lie and whether they may be fetched. If units have parts in several arrays, a table after the
-// descriptors has the places of all arrays but the first. A reader claims it, copies, adds a completion record of the
-// copied part, and releases the claim; the rank reads these records when it polls. It can revoke an offer while no
-// reader has claimed it.
+// Each rank has a descriptor (board) for every other rank of its node, in its payload area of a channel. It states
+// where the data for that rank lie and whether they may be fetched. If units have parts in several arrays, a table
+// after the descriptors has the places of all arrays but the first. A reader claims it, copies, adds a completion
+// record of the copied part, and releases the claim; the rank reads these records when it polls. It can revoke an offer
+// while no reader has claimed it.
 //
 // Two ranks may have data for each other in each other's places. Either of them swaps parts of them, without the
 // other's help: the descriptor of the lower rank counts the next part's beginning and the swapped amount.
@@ -46,7 +46,7 @@ class node_offers {
   node_offers(const node_offers&) = delete;
   node_offers& operator=(const node_offers&) = delete;
   ~node_offers() { end(); }
-  /// Bytes of a rank's room.
+  /// Bytes of a rank's payload area.
   static std::size_t bytes(int ranks) noexcept {
     return as_size(ranks) * sizeof(descriptor) + (most_columns - 1) * sizeof(place);
   }
@@ -129,7 +129,7 @@ class node_offers {
     return columns_.empty() ? 0 : columns_[column].before;
   }
   [[nodiscard]] place* further(int writer) const noexcept {
-    return reinterpret_cast<place*>(c_.room(writer) + as_size(c_.size()) * sizeof(descriptor));
+    return reinterpret_cast<place*>(c_.payload(writer) + as_size(c_.size()) * sizeof(descriptor));
   }
   [[nodiscard]] place place_of(int writer, int reader, std::size_t column, count_t offset) const noexcept;
   bool copy(int there, count_t offset, std::span<std::byte* const> to, count_t units) noexcept;
@@ -140,7 +140,7 @@ class node_offers {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
   }
   [[nodiscard]] descriptor& of(int writer, int reader) const noexcept {
-    return reinterpret_cast<descriptor*>(c_.room(writer))[reader];
+    return reinterpret_cast<descriptor*>(c_.payload(writer))[reader];
   }
 
   bool withdraw_from(int local) noexcept;

@@ -13,7 +13,7 @@ namespace {
 
 using kind = mailbox::kind;
 
-// The request that a reader writes into a line.
+// The request that a reader writes into a mailbox.
 struct request {
   std::uint64_t address;
   std::uint32_t bytes;
@@ -22,7 +22,7 @@ struct request {
 static_assert(sizeof(request) <= mailbox::capacity);
 
 std::byte* part_for(const channel& c, int owner, int reader) noexcept {
-  return c.other_room(owner) + as_size(reader) * requested_copy::part_bytes(c);
+  return c.other_payload(owner) + as_size(reader) * requested_copy::part_bytes(c);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::byte* part_for(const channel& c, int owner, int reader) noexcept {
 bool is_refusal(int code) noexcept { return code != 0 && code != EFAULT && code != ESRCH; }
 
 std::size_t requested_copy::part_bytes(const channel& c) noexcept {
-  return c.room_bytes() / as_size(c.size()) / cache_line * cache_line;
+  return c.payload_bytes() / as_size(c.size()) / cache_line * cache_line;
 }
 
 requested_copy::requested_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes,
@@ -50,15 +50,15 @@ void requested_copy::ask() noexcept {
   if (n == 0) return end();
   if (back_ != nullptr) copy_bytes(part_for(c_, owner_, c_.rank()), back_ + taken_, n);
   const request r{address_ + taken_, static_cast<std::uint32_t>(n), back_ != nullptr ? 1U : 0U};
-  mailbox& line = c_.from(owner_);
-  std::memcpy(line.data.data(), &r, sizeof r);
-  line.become(kind::asked);
+  mailbox& box = c_.from(owner_);
+  std::memcpy(box.data.data(), &r, sizeof r);
+  box.become(kind::asked);
 }
 
 void requested_copy::end() noexcept {
-  mailbox& line = c_.from(owner_);
-  line.data = data_;
-  line.become(was_);
+  mailbox& box = c_.from(owner_);
+  box.data = data_;
+  box.become(was_);
   done_ = true;
 }
 
@@ -79,19 +79,19 @@ std::span<const std::byte> requested_copy::next() noexcept {
 void channel::give_what_is_asked() const noexcept {
   if (written_ == nullptr) return;
   for (int reader = 0; reader < size(); ++reader) {
-    mailbox& line = to(reader);
-    if (line.what() != kind::asked) continue;
+    mailbox& box = to(reader);
+    if (box.what() != kind::asked) continue;
     for (int other = 0; other < size(); ++other)  // may still read the other buffer
       if (other != rank_ && !has_come(other)) return;
     request r{};
-    std::memcpy(&r, line.data.data(), sizeof r);
+    std::memcpy(&r, box.data.data(), sizeof r);
     auto* const mine = reinterpret_cast<std::byte*>(r.address);  // NOLINT(performance-no-int-to-ptr)
     std::byte* const part = part_for(*this, rank_, reader);
     if (r.swap != 0)
       std::swap_ranges(mine, mine + r.bytes, part);
     else
       copy_bytes(part, mine, r.bytes);
-    line.become(kind::given);
+    box.become(kind::given);
   }
 }
 

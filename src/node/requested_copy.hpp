@@ -1,9 +1,9 @@
 // Copies from another rank's memory where the kernel refuses them: the reader requests the data from their owner.
 //
 // A process may forbid others to read its memory, or be forbidden to read theirs, at any time: by dropping privileges,
-// by a filter of system calls. The reader then writes its request into the line that the owner has written for it. The
-// owner polls its lines while it waits for its readers, and copies a part at a time into its room of the other buffer.
-// No rank needs that buffer in this step after all lines have arrived.
+// by a filter of system calls. The reader then writes its request into the mailbox that the owner has written for it.
+// The owner polls its mailboxes while it waits for its readers, and copies a part at a time into its payload area of
+// the other buffer. No rank needs that buffer in this step after all mailboxes have arrived.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ bool is_refusal(int code) noexcept;
 
 class requested_copy {
  public:
-  /// `bytes` from `address` in the memory of `owner`, which has written a line for this rank in this step and waits
-  /// until this rank has its data. With `back` as many bytes go from there to the owner in exchange. The lines of all
-  /// ranks must have arrived.
+  /// `bytes` from `address` in the memory of `owner`, which has written a mailbox for this rank in this step and waits
+  /// until this rank has its data. With `back` as many bytes go from there to the owner in exchange. The mailboxes of
+  /// all ranks must have arrived.
   requested_copy(channel& c, int owner, std::uint64_t address, std::size_t bytes,
                  const std::byte* back = nullptr) noexcept;
 
@@ -48,7 +48,7 @@ class requested_copy {
   std::size_t offset_ = 0;
   std::size_t taken_ = 0;
   bool done_ = false;
-  mailbox::kind was_;  // of the line, and its data, which are there again at the end
+  mailbox::kind was_;  // of the mailbox, and its data, which are there again at the end
   std::array<std::byte, mailbox::capacity> data_;
 };
 

@@ -76,13 +76,13 @@ step_result exchange_on_node(const exchange& x, const options& o, channel& node,
   if (!e.possible()) return {"the blocks do not fit"};
   if (step_result elsewhere = asked_of_profile(x, o, node); elsewhere.continues_because != nullptr) return elsewhere;
   e.post(choices_of(x, by_name(o)));
-  node.wait_lines();
+  node.wait_for_mailboxes();
   if (!e.agreed()) return {.continues_because = "another rank brings other choices, or no blocks", .fits = true};
-  e.finish_with_lines();
+  e.finish_after_mailboxes();
   if (o.stats != nullptr) {
     ++o.stats->starts;
     e.account(*o.stats);
-    o.stats->peak_memory = std::max({o.stats->peak_memory, budget.peak(), budget.used() + e.room_used()});
+    o.stats->peak_memory = std::max({o.stats->peak_memory, budget.peak(), budget.used() + e.payload_used()});
     o.stats->algorithm = shared_memory.name;
   }
   return {nullptr, e.failed() ? e.error_at_end() : nullptr};

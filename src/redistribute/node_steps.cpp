@@ -54,14 +54,14 @@ class part_list {
 
 bool node_steps::suit(const setting& s, const channel& c) noexcept {
   const auto most = as_size(*std::ranges::max_element(s.blocks));
-  const std::size_t room = c.room_bytes();
+  const std::size_t room = c.payload_bytes();
   if (header + most * sizeof(listed) > room) return false;
   return room_for(most, s.block_bytes, s.blocks.size()) <= room || (s.readable && most <= s.staging);
 }
 
 std::size_t node_steps::shared_bytes(std::size_t blocks, std::size_t block_bytes, const channel& c) noexcept {
-  return std::min(header + blocks * sizeof(listed), c.room_bytes()) +
-         std::min(room_for(blocks, block_bytes, as_size(c.size())), c.room_bytes());
+  return std::min(header + blocks * sizeof(listed), c.payload_bytes()) +
+         std::min(room_for(blocks, block_bytes, as_size(c.size())), c.payload_bytes());
 }
 
 node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget& memory)
@@ -83,8 +83,8 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
 bool node_steps::agreed(const setting& s, const channel& c, word w) noexcept {
   const std::uint32_t asked = choices(s, w);
   for (int k = 0; k < c.size(); ++k) {
-    const mailbox& line = k == c.rank() ? c.to(k) : c.from(k);
-    if (line.what() == kind::record || line.choices != asked) return false;
+    const mailbox& box = k == c.rank() ? c.to(k) : c.from(k);
+    if (box.what() == kind::record || box.choices != asked) return false;
   }
   return true;
 }
@@ -102,7 +102,7 @@ bool node_steps::agree(const setting& s, channel& c, bool good) {
   c.begin();
   for (int reader = 0; reader < c.size(); ++reader) c.to(reader).describe(kind::none, 0);
   publish(s, c, word::ready, good);
-  c.wait_lines();
+  c.wait_for_mailboxes();
   return agreed(s, c, word::ready);
 }
 
@@ -119,13 +119,13 @@ bool node_steps::run(const setting& s, channel& c, store& units, memory_budget& 
   c.begin();
   if (good) steps->write_lists();
   publish(s, c, word::lists, good);
-  c.wait_lines();
+  c.wait_for_mailboxes();
   if (!agreed(s, c, word::lists)) return false;
   good = steps->learn();
   c.begin();
   if (good) steps->pack();
   publish(s, c, word::ready, good);
-  c.wait_lines();
+  c.wait_for_mailboxes();
   if (!agreed(s, c, word::ready)) return false;
   steps->put();
   if (stats != nullptr) steps->account(*stats);
@@ -152,8 +152,8 @@ void node_steps::choose_way() {
   const std::size_t lists = header + leaving * sizeof(listed);
   const std::size_t data = room_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
-  if (data <= c_.room_bytes() && data <= left && lists <= left - data) {
-    way_ = kind::room;
+  if (data <= c_.payload_bytes() && data <= left && lists <= left - data) {
+    way_ = kind::payload;
     room_ = lists + data;
   } else if (s_.readable && lists <= left) {
     way_ = kind::remote;
@@ -162,17 +162,17 @@ void node_steps::choose_way() {
 }
 
 void node_steps::write_lists() {
-  std::byte* const room = c_.room(c_.rank());
+  std::byte* const room = c_.payload(c_.rank());
   auto* const mine = new (room) owner;
   if (way_ == kind::remote) {
     mine->data = reinterpret_cast<std::uint64_t>(units_.at(0));
     if (const auto place = find_shared(units_.at(0), map_.blocks() * s_.block_bytes)) mine->shared = *place;
   }
   for (int r = 0; r < c_.size(); ++r) {
-    mailbox& line = c_.to(r);
+    mailbox& box = c_.to(r);
     const std::uint32_t n = t_.out_at[as_size(r) + 1] - t_.out_at[as_size(r)];
-    line.place = header + t_.out_at[as_size(r)] * sizeof(listed);
-    line.describe(n > 0 ? way_ : kind::none, n);
+    box.place = header + t_.out_at[as_size(r)] * sizeof(listed);
+    box.describe(n > 0 ? way_ : kind::none, n);
   }
   auto* const list = reinterpret_cast<listed*>(room + header);
   list_ = list;
@@ -190,9 +190,9 @@ bool node_steps::learn() {
   if (come > map_.blocks() - std::min<std::size_t>(stay_, map_.blocks())) return false;
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank()) continue;
-    const mailbox& line = c_.from(from);
-    const auto* const list = reinterpret_cast<const listed*>(c_.room(from) + line.place);
-    for (std::uint64_t i = 0; i < line.size(); ++i) t_.index.push_back(list[i].index);
+    const mailbox& box = c_.from(from);
+    const auto* const list = reinterpret_cast<const listed*>(c_.payload(from) + box.place);
+    for (std::uint64_t i = 0; i < box.size(); ++i) t_.index.push_back(list[i].index);
   }
   if (s_.check && has_clash(c_.rank(), map_, t_, taken_)) return false;
   for (int from = 0; from < c_.size(); ++from)
@@ -201,15 +201,15 @@ bool node_steps::learn() {
 }
 
 // Reads blocks into staging. Places of dead blocks would do, but if another rank has an error no rank may write.
-bool node_steps::read(int source, const mailbox& line) {
+bool node_steps::read(int source, const mailbox& box) {
   owner from;
-  std::memcpy(&from, c_.room(source), sizeof from);
+  std::memcpy(&from, c_.payload(source), sizeof from);
   const std::byte* const seen =
       from.shared.known() ? view_shared(from.shared, as_size(s_.blocks[as_size(source)]) * s_.block_bytes) : nullptr;
-  const auto* const list = reinterpret_cast<const listed*>(c_.room(source) + line.place);
+  const auto* const list = reinterpret_cast<const listed*>(c_.payload(source) + box.place);
   part_list parts(c_.process(source));
   const std::size_t n = s_.block_bytes;
-  for (std::uint64_t i = 0; i < line.size(); ++i) {
+  for (std::uint64_t i = 0; i < box.size(); ++i) {
     if (staged_.size() == s_.staging) return false;
     const slot to = map_.blocks() + static_cast<slot>(staged_.size());
     staged_.push_back(list[i].index);
@@ -223,15 +223,15 @@ bool node_steps::read(int source, const mailbox& line) {
 }
 
 void node_steps::pack() {
-  std::byte* const room = c_.room(c_.rank());
+  std::byte* const room = c_.payload(c_.rank());
   std::size_t at = 0;
   for (int r = 0; r < c_.size(); ++r) {
     const std::uint32_t first = t_.out_at[as_size(r)];
     const std::uint32_t end = t_.out_at[as_size(r) + 1];
-    mailbox& line = c_.to(r);
-    line.place = at;
-    line.describe(end > first ? way_ : kind::none, end - first);
-    if (way_ != kind::room) continue;
+    mailbox& box = c_.to(r);
+    box.place = at;
+    box.describe(end > first ? way_ : kind::none, end - first);
+    if (way_ != kind::payload) continue;
     for (std::uint32_t k = first; k < end;) {
       unit_run run{list_[k].at, 1};
       while (++k < end && list_[k].at == run.end()) ++run.length;
@@ -248,8 +248,8 @@ void node_steps::put() {
   if (moves_here_) map_.place(c_.rank(), map_.slots() - 1, sources_);
   for (std::size_t i = 0; i < staged_.size(); ++i) units_.copy(map_.blocks() + static_cast<slot>(i), staged_[i]);
   for (int from = 0; from < c_.size(); ++from) {
-    if (from == c_.rank() || c_.from(from).what() != kind::room) continue;
-    const std::byte* data = c_.room(from) + c_.from(from).place;
+    if (from == c_.rank() || c_.from(from).what() != kind::payload) continue;
+    const std::byte* data = c_.payload(from) + c_.from(from).place;
     for (std::uint32_t k = t_.in_at[as_size(from)]; k < t_.in_at[as_size(from) + 1];) {
       unit_run run{t_.index[k], 1};
       while (++k < t_.in_at[as_size(from) + 1] && t_.index[k] == run.end()) ++run.length;

@@ -1,10 +1,10 @@
 // A redistribution of few blocks in two steps of a node's memory, for calls that wait.
 //
-// In the first step each rank's line for another has the number of blocks, and a list in the rank's room their places.
-// A receiver checks the places. Blocks that do not fit into their owner's room are read from the owner's array, into
-// staging. In the second step the other blocks are in their owners' rooms, and all ranks publish whether they have the
-// blocks that they need. The array is written only if all have them. Otherwise nothing has changed, and the ranks take
-// the general path, which finds the reason.
+// In the first step each rank's mailbox for another has the number of blocks, and a list in the rank's payload area
+// their places. A receiver checks the places. Blocks that do not fit into their owner's room are read from the owner's
+// array, into staging. In the second step the other blocks are in their owners' rooms, and all ranks publish whether
+// they have the blocks that they need. The array is written only if all have them. Otherwise nothing has changed, and
+// the ranks take the general path, which finds the reason.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ class node_steps {
   node_steps(const setting& s, channel& c, store& units, memory_budget& memory);
 
  private:
-  // The head of a room: where its rank's blocks are.
+  // The head of a payload area: where its rank's blocks are.
   struct owner {
     std::uint64_t data = 0;
     buffer_place shared;
@@ -90,7 +90,7 @@ class node_steps {
   std::pmr::vector<slot> staged_;  // where the blocks in staging go
   place_set taken_;
   std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
-  const listed* list_ = nullptr;    // in this rank's room of the first step
+  const listed* list_ = nullptr;    // in this rank's payload area of the first step
   mailbox::kind way_ = mailbox::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used

@@ -248,7 +248,7 @@ void executor::leave() {
     activity_observer->completes(told_);
   if (walk_.now().arrives && where_.shared != nullptr) {
     where_.shared->arrive();
-    mpi::spend_on_lines(1);
+    mpi::spend_on_cache_lines(1);
   }
   walk_.leave();
   enter();

@@ -61,58 +61,58 @@ class late_rank {
   [[nodiscard]] kind way_to(int from, int to) const {
     const auto n = (c_.step() + static_cast<std::uint64_t>(3 * from + to)) % 5;
     if (n > 2) return !c_.single_copies() ? kind::none : n == 3 ? kind::remote : kind::offered;
-    return n == 0 ? kind::none : n == 1 ? kind::here : kind::room;
+    return n == 0 ? kind::none : n == 1 ? kind::here : kind::payload;
   }
   void write(int reader) {
     if (reader == c_.rank()) return;
-    mailbox& line = c_.to(reader);
+    mailbox& box = c_.to(reader);
     const kind way = way_to(c_.rank(), reader);
     const std::size_t n = way == kind::here ? mailbox::capacity / 8 : words;
-    line.describe(way, n * 8);
+    box.describe(way, n * 8);
     const auto put = [&](void* to) {
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t w = word_of(c_.step(), c_.rank(), reader, i);
         std::memcpy(static_cast<std::byte*>(to) + 8 * i, &w, sizeof w);
       }
     };
-    line.place = at(reader) * words * 8;
-    if (way == kind::here) put(line.data.data());
-    if (way == kind::room) put(c_.room(c_.rank()) + line.place);
+    box.place = at(reader) * words * 8;
+    if (way == kind::here) put(box.data.data());
+    if (way == kind::payload) put(c_.payload(c_.rank()) + box.place);
     if (way != kind::remote && way != kind::offered) return;
-    line.place = reinterpret_cast<std::uint64_t>(own_.data() + at(reader) * words);
+    box.place = reinterpret_cast<std::uint64_t>(own_.data() + at(reader) * words);
     put(own_.data() + at(reader) * words);
   }
   /// Waits until the block to a reader is not needed any more; takes an offer back at a moment of its own.
   void let_go(int reader) {
     const kind way = way_to(c_.rank(), reader);
-    mailbox& line = c_.to(reader);
+    mailbox& box = c_.to(reader);
     if (way == kind::remote) c_.wait([&] { return c_.has_fetched(reader, c_.step()); });
     if (way != kind::offered) return;
     delay();
-    if (!line.end_offer(kind::withdrawn)) return c_.wait([&] { return line.what() == kind::taken; });
+    if (!box.end_offer(kind::withdrawn)) return c_.wait([&] { return box.what() == kind::taken; });
     delay();
-    line.place = at(reader) * words * 8;
-    std::memcpy(c_.room(c_.rank()) + line.place, own_.data() + at(reader) * words, words * 8);
+    box.place = at(reader) * words * 8;
+    std::memcpy(c_.payload(c_.rank()) + box.place, own_.data() + at(reader) * words, words * 8);
     delay();
-    line.become(kind::moved);
+    box.become(kind::moved);
   }
   /// True for a block that had to be fetched.
   bool read(int writer) {
-    mailbox& line = c_.from(writer);
+    mailbox& box = c_.from(writer);
     const kind way = way_to(writer, c_.rank());
-    if (way == kind::offered && !line.end_offer(kind::claimed)) c_.wait([&] { return line.what() == kind::moved; });
-    const kind now = line.what();
+    if (way == kind::offered && !box.end_offer(kind::claimed)) c_.wait([&] { return box.what() == kind::moved; });
+    const kind now = box.what();
     EXPECT_TRUE(way == kind::offered ? now == kind::claimed || now == kind::moved : now == way);
     if (now == kind::none) return false;
-    std::vector<std::uint64_t> got(line.size() / 8);
-    if (now == kind::here) std::memcpy(got.data(), line.data.data(), line.size());
-    if (now == kind::room || now == kind::moved) std::memcpy(got.data(), c_.room(writer) + line.place, line.size());
+    std::vector<std::uint64_t> got(box.size() / 8);
+    if (now == kind::here) std::memcpy(got.data(), box.data.data(), box.size());
+    if (now == kind::payload || now == kind::moved) std::memcpy(got.data(), c_.payload(writer) + box.place, box.size());
     if (now == kind::remote || now == kind::claimed) {
       delay();
-      EXPECT_EQ(detail::single_copy(c_.process(writer), line.place, got.data(), line.size()), 0);
+      EXPECT_EQ(detail::single_copy(c_.process(writer), box.place, got.data(), box.size()), 0);
       delay();
     }
-    if (way == kind::offered) line.become(kind::taken);
+    if (way == kind::offered) box.become(kind::taken);
     for (std::size_t i = 0; i < got.size(); ++i)
       EXPECT_EQ(got[i], word_of(c_.step(), writer, c_.rank(), i)) << "word " << i << " of rank " << writer;
     return now == kind::remote;

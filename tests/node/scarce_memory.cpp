@@ -123,7 +123,7 @@ int occurrences(std::string_view text, std::string_view what) {
 // Beyond what the channels of a process may take, communicators send messages; which is said once.
 TEST(scarce_memory, of_a_thousand_communicators_is_bounded) {
   const int p = size_of(MPI_COMM_WORLD);
-  const std::size_t share = detail::channel::share(p, detail::channel::default_room(p));
+  const std::size_t share = detail::channel::share(p, detail::channel::default_payload_bytes(p));
   std::vector<MPI_Comm> all;
   for (int i = 0; i < 1000; ++i) all.push_back(duplicate(MPI_COMM_WORLD));
   testing::internal::CaptureStderr();

@@ -109,7 +109,7 @@ node_offers* in_place_operation::offers(const exchange& x, const context& c, std
   const int ranks = node_ranks(c);
   const std::size_t room = node_offers::bytes(ranks);
   channel* const node = node_channel(x, c, room, memory);
-  if (node == nullptr || node->empty() || !node->single_copies() || node->room_bytes() < room) return nullptr;
+  if (node == nullptr || node->empty() || !node->single_copies() || node->payload_bytes() < room) return nullptr;
   share_.emplace(memory, c.reused ? channel::share(ranks, room) : room);
   return &offers_.emplace(*node, units_.unit_bytes(), own_node(c), units_.columns());
 }

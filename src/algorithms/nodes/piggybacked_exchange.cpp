@@ -82,10 +82,10 @@ void piggybacked_exchange::write(internode& step) {
     const bool own = rank == step.rank();
     const auto n = own ? 0 : as_size(x_.send.bytes(rank));
     if (!own && is_long(x_.send.bytes(rank))) {
-      step.no_room();
+      step.no_payload();
       continue;
     }
-    std::byte* const to = step.room(n);
+    std::byte* const to = step.payload(n);
     if (n == 0) continue;
     const std::byte* const from = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(rank);
     if (e.contiguous())

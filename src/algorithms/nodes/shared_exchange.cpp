@@ -47,16 +47,16 @@ void copy_any(std::byte* to, const std::byte* from, std::size_t n) noexcept {
 
 }  // namespace
 
-shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most, bool offers) noexcept
+shared_exchange::shared_exchange(const exchange& x, channel& c, std::size_t payload, count_t most, bool offers) noexcept
     : x_(x),
       c_(c),
-      room_(std::min(room, c.room_bytes()) / cache_line * cache_line),
-      most_in_room_(most),
+      payload_bytes_(std::min(payload, c.payload_bytes()) / cache_line * cache_line),
+      most_in_payload_(most),
       offers_(offers) {}
 
-bool shared_exchange::take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept {
+bool shared_exchange::take_payload(count_t bytes, std::size_t payload, std::size_t& used) noexcept {
   const std::size_t taken = used + up_to_line(as_size(bytes));
-  if (bytes > static_cast<count_t>(room) || taken > room) return false;
+  if (bytes > static_cast<count_t>(payload) || taken > payload) return false;
   used = taken;
   return true;
 }
@@ -67,14 +67,14 @@ kind shared_exchange::path_of(int reader, std::size_t& used) const noexcept {
   const bool readable =
       !x_.in_place && x_.send.element_of(reader).contiguous() &&
       (c_.single_copies() || find_shared(send_at(reader), as_size(n)).value_or(buffer_place{}).for_all());
-  const bool small = n <= most_in_room_ || !readable;
-  if ((small || offers_) && take_room(n, room_, used)) return small ? kind::room : kind::offered;
+  const bool small = n <= most_in_payload_ || !readable;
+  if ((small || offers_) && take_payload(n, payload_bytes_, used)) return small ? kind::payload : kind::offered;
   return readable ? kind::remote : kind::pieces;
 }
 
-// Each reader's part of the room, if blocks are sent in chunks.
+// Each reader's part of the payload area, if blocks are sent in chunks.
 count_t shared_exchange::piece_bytes() const noexcept {
-  return static_cast<count_t>(room_ / as_size(c_.size()) / cache_line * cache_line);
+  return static_cast<count_t>(payload_bytes_ / as_size(c_.size()) / cache_line * cache_line);
 }
 
 bool shared_exchange::possible_block_by_block() const {
@@ -92,12 +92,12 @@ bool shared_exchange::possible_block_by_block() const {
 }
 
 bool shared_exchange::possible_for(std::span<const count_t> sent, bool one_buffer, bool single_copies,
-                                   std::size_t room) noexcept {
-  room = room / cache_line * cache_line;
-  if (!one_buffer && (single_copies || room / sent.size() >= cache_line)) return true;
+                                   std::size_t payload) noexcept {
+  payload = payload / cache_line * cache_line;
+  if (!one_buffer && (single_copies || payload / sent.size() >= cache_line)) return true;
   std::size_t used = 0;
   return std::ranges::all_of(sent.subspan(one_buffer ? 0 : 1), [&](count_t n) {
-    return n <= static_cast<count_t>(mailbox::capacity) || take_room(n, room, used);
+    return n <= static_cast<count_t>(mailbox::capacity) || take_payload(n, payload, used);
   });
 }
 
@@ -110,27 +110,27 @@ void shared_exchange::write(int reader) {
     else
       pack(send_at(reader), x_.send.counts[reader], e, to);
   };
-  mailbox& line = c_.to(reader);
-  const std::size_t at = room_used_;
-  const kind way = path_of(reader, room_used_);
-  line.describe(way, n);
+  mailbox& box = c_.to(reader);
+  const std::size_t at = payload_used_;
+  const kind way = path_of(reader, payload_used_);
+  box.describe(way, n);
   switch (way) {
     case kind::here:
-      put(line.data.data());
+      put(box.data.data());
       break;
-    case kind::room:
-      line.place = at;
-      put(c_.room(c_.rank()) + at);
+    case kind::payload:
+      box.place = at;
+      put(c_.payload(c_.rank()) + at);
       bytes_copied_ += n;
       break;
     case kind::remote:
     case kind::offered: {
-      line.place = reinterpret_cast<std::uint64_t>(send_at(reader));
+      box.place = reinterpret_cast<std::uint64_t>(send_at(reader));
       auto shared = find_shared(send_at(reader), n);
       if (shared && c_.single_copies() && !worth_mapping(*shared, c_.size() - 1)) shared.reset();
-      if (shared && way == kind::remote) line.describe(kind::mapped, n);
+      if (shared && way == kind::remote) box.describe(kind::mapped, n);
       const buffer_place where = shared.value_or(buffer_place{});
-      std::memcpy(line.data.data(), &where, sizeof where);
+      std::memcpy(box.data.data(), &where, sizeof where);
       offered_ = c_.step();
       break;
     }
@@ -145,13 +145,13 @@ void shared_exchange::write(int reader) {
 }
 
 void shared_exchange::reset() noexcept {
-  room_used_ = looked_at_ = 0;
+  payload_used_ = looked_at_ = 0;
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
   next_ = looks_ = 0;
   any_moves_ = unread_ = offered_here_ = false;
   asked_.reset();
-  stage_ = stage::lines;
+  stage_ = stage::mailboxes;
   error_.reset();
 }
 
@@ -160,9 +160,9 @@ void shared_exchange::post(std::uint32_t choices) {
   for (int k = first(); k < c_.size(); ++k) write(peer_at(k));
   for (int k = first(); k < c_.size(); ++k) {
     const int reader = peer_at(k);
-    mailbox& line = c_.to(reader);
-    line.choices = choices;
-    line.steps = steps_;
+    mailbox& box = c_.to(reader);
+    box.choices = choices;
+    box.steps = steps_;
     c_.publish(reader);
   }
 }
@@ -170,14 +170,14 @@ void shared_exchange::post(std::uint32_t choices) {
 bool shared_exchange::agreed() const noexcept {
   const mailbox& mine = c_.to(peer_at(1));
   for (int k = 1; k < c_.size(); ++k) {
-    const mailbox& line = c_.from(peer_at(k));
-    if (line.what() == kind::record || line.choices != mine.choices) return false;
-    if (x_.kind == exchange::form::alltoall && line.size() != mine.size()) return false;
+    const mailbox& box = c_.from(peer_at(k));
+    if (box.what() == kind::record || box.choices != mine.choices) return false;
+    if (x_.kind == exchange::form::alltoall && box.size() != mine.size()) return false;
   }
   return true;
 }
 
-bool shared_exchange::lines_have_come() {
+bool shared_exchange::mailboxes_have_arrived() {
   for (; next_ < c_.size(); ++next_)
     if (next_ > 0 && !c_.has_come(peer_at(next_))) return false;
   next_ = 0;
@@ -185,18 +185,18 @@ bool shared_exchange::lines_have_come() {
 }
 
 bool shared_exchange::advance() {
-  if (stage_ != stage::lines) c_.give_what_is_asked();
+  if (stage_ != stage::mailboxes) c_.give_what_is_asked();
   while (true) switch (stage_) {
-      case stage::lines:
-        if (!lines_have_come()) return false;
-        take_lines();
+      case stage::mailboxes:
+        if (!mailboxes_have_arrived()) return false;
+        read_mailboxes();
         break;
       case stage::asking:
         if (!deliver_what_is_asked()) return false;
-        go_on_from_lines();
+        continue_after_mailboxes();
         break;
       case stage::pieces:
-        if (!lines_have_come()) return false;
+        if (!mailboxes_have_arrived()) return false;
         take_pieces();
         if (++step_ < steps_)
           post_pieces();
@@ -216,21 +216,21 @@ bool shared_exchange::advance() {
     }
 }
 
-void shared_exchange::take_lines() {
+void shared_exchange::read_mailboxes() {
   deliver();
-  if (!unread_) return go_on_from_lines();
+  if (!unread_) return continue_after_mailboxes();
   stage_ = stage::asking;
   next_ = 1;
 }
 
-void shared_exchange::go_on_from_lines() {
+void shared_exchange::continue_after_mailboxes() {
   if (offered_here_) c_.fetched();
   stage_ = steps_ > 0 ? stage::pieces : any_moves_ ? stage::moved : stage::fetching;
   if (steps_ > 0) post_pieces();
 }
 
-void shared_exchange::finish_with_lines() {
-  take_lines();
+void shared_exchange::finish_after_mailboxes() {
+  read_mailboxes();
   if (steps_ > 0 || offered_ > 0 || unread_) finish();
 }
 
@@ -241,9 +241,9 @@ void shared_exchange::finish() {
 void shared_exchange::deliver() {
   if (offers_) c_.looks_at_offers();
   for (int k = 1; k < c_.size(); ++k) {
-    const mailbox& line = c_.from(peer_at(k));
-    steps_ = std::max(steps_, line.steps);
-    offered_here_ = offered_here_ || line.what() == kind::remote || line.what() == kind::mapped;
+    const mailbox& box = c_.from(peer_at(k));
+    steps_ = std::max(steps_, box.steps);
+    offered_here_ = offered_here_ || box.what() == kind::remote || box.what() == kind::mapped;
     if (offers_)
       take_offer(peer_at(k));
     else
@@ -281,33 +281,33 @@ void shared_exchange::deliver_own() {
 }
 
 void shared_exchange::deliver_from(int writer) {
-  const mailbox& line = writer == c_.rank() ? c_.to(writer) : c_.from(writer);
-  const auto bytes = static_cast<count_t>(line.size());
+  const mailbox& box = writer == c_.rank() ? c_.to(writer) : c_.from(writer);
+  const auto bytes = static_cast<count_t>(box.size());
   const count_t most = expected(writer);
   const count_t n = std::min(bytes, most);
   if (bytes != most) fail(mismatch(writer, bytes, c_.rank(), most));
   if (n == 0) return;
-  switch (line.what()) {
+  switch (box.what()) {
     case kind::here:
-      return deliver_bytes(writer, line.data.data(), n);
-    case kind::room:
+      return deliver_bytes(writer, box.data.data(), n);
+    case kind::payload:
     case kind::moved:
-      return deliver_bytes(writer, c_.room(writer) + line.place, n);
+      return deliver_bytes(writer, c_.payload(writer) + box.place, n);
     case kind::mapped:
     case kind::claimed:
-      return deliver_shared(writer, line, n);
+      return deliver_shared(writer, box, n);
     case kind::remote:
-      return fetch(writer, line.place, n);
+      return fetch(writer, box.place, n);
     default:
       return;
   }
 }
 
-void shared_exchange::deliver_shared(int writer, const mailbox& line, count_t n) {
+void shared_exchange::deliver_shared(int writer, const mailbox& box, count_t n) {
   buffer_place shared;
-  std::memcpy(&shared, line.data.data(), sizeof shared);
+  std::memcpy(&shared, box.data.data(), sizeof shared);
   const std::byte* const from = shared.known() ? view_shared(shared, as_size(n)) : nullptr;
-  from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, line.place, n);
+  from != nullptr ? deliver_bytes(writer, from, n) : fetch(writer, box.place, n);
 }
 
 void shared_exchange::deliver_bytes(int writer, const std::byte* from, count_t n) {
@@ -347,10 +347,10 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
 bool shared_exchange::deliver_what_is_asked() {
   for (; next_ < c_.size(); ++next_) {
     const int writer = peer_at(next_);
-    mailbox& line = c_.from(writer);
-    if (!asked_ && line.what() != kind::unread) continue;
-    const count_t bytes = std::min(static_cast<count_t>(line.size()), expected(writer));
-    if (!asked_) asked_.emplace(c_, writer, line.place, as_size(bytes));
+    mailbox& box = c_.from(writer);
+    if (!asked_ && box.what() != kind::unread) continue;
+    const count_t bytes = std::min(static_cast<count_t>(box.size()), expected(writer));
+    if (!asked_) asked_.emplace(c_, writer, box.place, as_size(bytes));
     while (true) {
       const std::span<const std::byte> part = asked_->next();
       if (part.empty()) break;
@@ -358,7 +358,7 @@ bool shared_exchange::deliver_what_is_asked() {
     }
     if (!asked_->done()) return false;
     asked_.reset();
-    line.become(kind::taken);
+    box.become(kind::taken);
   }
   next_ = 0;
   return true;
@@ -381,12 +381,12 @@ void shared_exchange::post_pieces() {
     const int reader = peer_at(k);
     const bool in_pieces = path_of(reader, used) == kind::pieces;
     const count_t n = in_pieces ? std::clamp<count_t>(sent(reader) - begin, 0, piece) : 0;
-    mailbox& line = c_.to(reader);
-    line.describe(n > 0 ? kind::room : kind::none, static_cast<std::uint64_t>(n));
-    line.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(piece);
-    std::memcpy(line.data.data(), &begin, sizeof begin);
+    mailbox& box = c_.to(reader);
+    box.describe(n > 0 ? kind::payload : kind::none, static_cast<std::uint64_t>(n));
+    box.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(piece);
+    std::memcpy(box.data.data(), &begin, sizeof begin);
     if (n > 0) {
-      std::byte* const to = c_.room(c_.rank()) + line.place;
+      std::byte* const to = c_.payload(c_.rank()) + box.place;
       pack_range(send_at(reader), x_.send.counts[reader], x_.send.element_of(reader), begin, n, to);
     }
     bytes_copied_ += static_cast<std::uint64_t>(n);
@@ -397,12 +397,12 @@ void shared_exchange::post_pieces() {
 void shared_exchange::take_pieces() {
   for (int k = 1; k < c_.size(); ++k) {
     const int writer = peer_at(k);
-    const mailbox& line = c_.from(writer);
-    if (line.what() != kind::room) continue;
+    const mailbox& box = c_.from(writer);
+    if (box.what() != kind::payload) continue;
     count_t begin = 0;
-    std::memcpy(&begin, line.data.data(), sizeof begin);
-    const count_t n = std::clamp<count_t>(expected(writer) - begin, 0, static_cast<count_t>(line.size()));
-    unpack_range(c_.room(writer) + line.place, recv_at(writer), x_.recv.counts[writer], x_.recv.element_of(writer),
+    std::memcpy(&begin, box.data.data(), sizeof begin);
+    const count_t n = std::clamp<count_t>(expected(writer) - begin, 0, static_cast<count_t>(box.size()));
+    unpack_range(c_.payload(writer) + box.place, recv_at(writer), x_.recv.counts[writer], x_.recv.element_of(writer),
                  begin, n);
     bytes_copied_ += static_cast<std::uint64_t>(n);
   }

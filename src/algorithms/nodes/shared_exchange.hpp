@@ -21,35 +21,36 @@ namespace taquin::detail {
 
 class shared_exchange {
  public:
-  /// The least bytes of the channel's room that an exchange needs.
-  static constexpr std::size_t least_room = 64;
-  /// Blocks up to this size pass through the room when it has space, even if single copy is possible: where ranks are
-  /// oversubscribed a copy through the room costs no more than the system call of a single copy.
-  static constexpr count_t most_in_room = 16384;
+  /// The least bytes of the channel's payload area that an exchange needs.
+  static constexpr std::size_t least_payload = 64;
+  /// Blocks up to this size pass through the payload area when it has space, even if single copy is possible: where
+  /// ranks are oversubscribed a copy through the payload area costs no more than the system call of a single copy.
+  static constexpr count_t most_in_payload = 16384;
   /// The same if every rank has a core of its own.
-  static constexpr count_t most_in_room_alone = 8192;
-  /// The same in a plan without offers: a sender whose blocks are in the room completes without its receivers.
-  static constexpr count_t most_in_room_of_plan = 65536;
-  /// Blocks of a plan that are offered: copied once by receivers that start soon, otherwise moved into the room.
+  static constexpr count_t most_in_payload_alone = 8192;
+  /// The same in a plan without offers: a sender whose blocks are in the payload area completes without its receivers.
+  static constexpr count_t most_in_payload_of_plan = 65536;
+  /// Blocks of a plan that are offered: copied once by receivers that start soon, otherwise moved into the payload
+  /// area.
   static constexpr count_t most_offered = count_t{1} << 19U;
 
   /// Which of these limits holds for a call on this channel.
   static count_t most_of(const channel& c) noexcept {
-    return c.shares_processors() ? most_in_room : most_in_room_alone;
+    return c.shares_processors() ? most_in_payload : most_in_payload_alone;
   }
 
-  /// Whether `bytes` more go through a room of `room` bytes of which `used` are taken; then takes them.
-  static bool take_room(count_t bytes, std::size_t room, std::size_t& used) noexcept;
+  /// Whether `bytes` more go through a payload area of `payload` bytes of which `used` are taken; then takes them.
+  static bool take_payload(count_t bytes, std::size_t payload, std::size_t& used) noexcept;
 
-  /// `x` must be valid, its types known, and outlive this. `room` is the part of the channel's room that may be used,
-  /// by blocks of up to `most` bytes. With `offers` longer ones are offered, on all ranks; the room must then have
-  /// space for all blocks of each rank, and all ranks permit single copy.
-  shared_exchange(const exchange& x, channel& c, std::size_t room, count_t most, bool offers) noexcept;
-  shared_exchange(const exchange& x, channel& c, std::size_t room) noexcept
-      : shared_exchange(x, c, room, most_of(c), false) {}
+  /// `x` must be valid, its types known, and outlive this. `payload` is the part of the channel's payload area that may
+  /// be used, by blocks of up to `most` bytes. With `offers` longer ones are offered, on all ranks; the payload area
+  /// must then have space for all blocks of each rank, and all ranks permit single copy.
+  shared_exchange(const exchange& x, channel& c, std::size_t payload, count_t most, bool offers) noexcept;
+  shared_exchange(const exchange& x, channel& c, std::size_t payload) noexcept
+      : shared_exchange(x, c, payload, most_of(c), false) {}
 
-  /// True when every block can be transferred this way. In place they must all fit into the room, because the receive
-  /// blocks are written while others may still have to read. Local.
+  /// True when every block can be transferred this way. In place they must all fit into the payload area, because the
+  /// receive blocks are written while others may still have to read. Local.
   [[nodiscard]] bool possible() const {
     const auto plain = [](const blocks& side) { return side.elements == nullptr && side.element.contiguous(); };
     const bool any_size = c_.single_copies() || piece_bytes() > 0;
@@ -58,21 +59,21 @@ class shared_exchange {
 
   /// The same of contiguous blocks of so many bytes, from this rank's own on: what is possible without the channel.
   static bool possible_for(std::span<const count_t> sent, bool one_buffer, bool single_copies,
-                           std::size_t room) noexcept;
+                           std::size_t payload) noexcept;
 
   /// Forgets the exchange before.
   void reset() noexcept;
-  /// Writes this rank's lines and its blocks in the room. `choices` must be the same on all ranks. Local.
+  /// Writes this rank's mailboxes and its blocks in the payload area. `choices` must be the same on all ranks. Local.
   void post(std::uint32_t choices);
-  /// After all lines have arrived: true when all ranks bring blocks, and the same choices (alltoall: of the same size).
-  /// The same on all ranks. When it is false nothing is delivered.
+  /// After all mailboxes have arrived: true when all ranks bring blocks, and the same choices (alltoall: of the same
+  /// size). The same on all ranks. When it is false nothing is delivered.
   [[nodiscard]] bool agreed() const noexcept;
 
   /// Progresses; true when all blocks are in place and the send buffer is free. Local; does not wait. After a number of
   /// unsuccessful polls it revokes its offers.
   bool advance();
-  /// The same for a caller that has seen all lines, and waits.
-  void finish_with_lines();
+  /// The same for a caller that has seen all mailboxes, and waits.
+  void finish_after_mailboxes();
   /// Waits until everything is in place and the send buffer is free.
   void finish();
   /// This rank has an error, although it took part to the end: a block that is not as long as its receive block, or
@@ -82,7 +83,7 @@ class shared_exchange {
   [[nodiscard]] std::exception_ptr error_at_end() const;
 
   void account(statistics& s) const;
-  [[nodiscard]] std::size_t room_used() const noexcept { return room_used_; }
+  [[nodiscard]] std::size_t payload_used() const noexcept { return payload_used_; }
 
  private:
   // One side of the exchange, with a fast path for one type and arrays of 32 bits, as most calls have.
@@ -106,10 +107,10 @@ class shared_exchange {
     const std::int32_t* displs_;
   };
 
-  enum class stage : std::uint8_t { lines, asking, pieces, moved, fetching, done };
+  enum class stage : std::uint8_t { mailboxes, asking, pieces, moved, fetching, done };
 
-  /// How a block is transferred when `used` bytes of the room are taken; takes its part of the room. Blocks are visited
-  /// in the order of `peer_at`.
+  /// How a block is transferred when `used` bytes of the payload area are taken; takes its part of the payload area.
+  /// Blocks are visited in the order of `peer_at`.
   [[nodiscard]] mailbox::kind path_of(int reader, std::size_t& used) const noexcept;
   /// This rank's k-th peer; the 0th is the rank itself.
   [[nodiscard]] int peer_at(int k) const noexcept {
@@ -121,17 +122,17 @@ class shared_exchange {
   [[nodiscard]] count_t piece_bytes() const noexcept;
   [[nodiscard]] bool possible_block_by_block() const;
   void write(int reader);
-  void take_lines();
+  void read_mailboxes();
   void deliver();
   void deliver_or_fail(int writer);
   void deliver_own();
   void deliver_from(int writer);
-  void deliver_shared(int writer, const mailbox& line, count_t bytes);
+  void deliver_shared(int writer, const mailbox& box, count_t bytes);
   void deliver_bytes(int writer, const std::byte* from, count_t bytes);
   void fetch(int writer, std::uint64_t address, count_t bytes);
   bool deliver_what_is_asked();
   void deliver_asked(int writer, count_t begin, std::span<const std::byte> part);
-  void go_on_from_lines();
+  void continue_after_mailboxes();
   void take_offer(int writer);
   bool take_what_was_moved();
   bool has_taken(int reader, std::size_t place);
@@ -139,7 +140,7 @@ class shared_exchange {
   bool all_have_taken();
   void post_pieces();
   void take_pieces();
-  bool lines_have_come();
+  bool mailboxes_have_arrived();
   void fail(invalid_argument what) noexcept;
   [[nodiscard]] count_t sent(int reader) const noexcept { return send_.bytes(reader); }
   [[nodiscard]] std::byte* send_at(int reader) const noexcept { return send_.at(reader); }
@@ -150,22 +151,22 @@ class shared_exchange {
   quick_side send_{x_.send};
   quick_side recv_{x_.recv};
   channel& c_;
-  std::size_t room_;
-  count_t most_in_room_;
+  std::size_t payload_bytes_;
+  count_t most_in_payload_;
   bool offers_;
-  std::size_t room_used_ = 0;
-  std::size_t looked_at_ = 0;  // fetching: of the room, by the blocks before the next one
+  std::size_t payload_used_ = 0;
+  std::size_t looked_at_ = 0;  // fetching: of the payload area, by the blocks before the next one
   std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
-  std::uint32_t steps_ = 0;              // of chunks: that this rank needs; then that all ranks need
-  std::uint32_t step_ = 0;               // of chunks: the current one
-  int next_ = 0;                         // lines, moved, fetching: the rank that is polled next, counted from this one
-  int looks_ = 0;                        // fetching: for readers that have not claimed their offers
-  bool any_moves_ = false;               // a sender was moving its block when this rank polled
-  bool unread_ = false;                  // this rank may not read some block where it lies
-  bool offered_here_ = false;            // this rank reads blocks where they lie
+  std::uint32_t steps_ = 0;    // of chunks: that this rank needs; then that all ranks need
+  std::uint32_t step_ = 0;     // of chunks: the current one
+  int next_ = 0;               // mailboxes, moved, fetching: the rank that is polled next, counted from this one
+  int looks_ = 0;              // fetching: for readers that have not claimed their offers
+  bool any_moves_ = false;     // a sender was moving its block when this rank polled
+  bool unread_ = false;        // this rank may not read some block where it lies
+  bool offered_here_ = false;  // this rank reads blocks where they lie
   std::optional<requested_copy> asked_;  // asking: from the rank that is polled
-  stage stage_ = stage::lines;
+  stage stage_ = stage::mailboxes;
   std::optional<invalid_argument> error_;
 };
 

@@ -2,15 +2,15 @@
 //
 // Source:  single copy by the kernel and copies through a shared segment, as MPI libraries do for messages; here for a
 //          whole exchange.
-// Rounds:  1. Each rank writes a line for every other rank and its small blocks into memory that all have mapped, and
-//          reads those of the others after their arrival. Where the kernel does not permit single copy, large blocks
-//          are sent in chunks, a round for each.
+// Rounds:  1. Each rank writes a mailbox for every other rank and its small blocks into memory that all have mapped,
+//          and reads those of the others after their arrival. Where the kernel does not permit single copy, large
+//          blocks are sent in chunks, a round for each.
 // Bytes:   a block of up to 16 KiB (8 KiB where every rank has a core) twice, through the shared memory, as far as
 //          that has room; others once, by the receiver, out of the sender's buffer. In a plan a sender whose receiver
 //          does not claim its block moves it into the shared memory; where blocks cannot be copied once, those of up to
 //          64 KiB pass through it.
 // Memory:  double buffers of shared memory, each with a cache line for every other rank and room for small blocks.
-// Limits:  all ranks on one node. In place only where all blocks fit into the room.
+// Limits:  all ranks on one node. In place only where all blocks fit into the payload area.
 // Wins:    on one node, at every size.
 #include "algorithms/nodes/shared_memory.hpp"
 
@@ -36,14 +36,14 @@ namespace {
 // blocking calls, which follow one another, use their communicator's.
 class shared_operation final : public operation {
  public:
-  shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t room,
-                   count_t most_in_room, bool offers, int ranks, std::pmr::memory_resource* memory)
+  shared_operation(const exchange& x, memory_charge&& share, channel&& own, channel* lent, std::size_t payload,
+                   count_t most_in_payload, bool offers, int ranks, std::pmr::memory_resource* memory)
       : share_(std::move(share)),
         send_(x.send, ranks, memory),
         recv_(x.recv, ranks, memory),
         x_(with_sides(x, send_.side(), recv_.side())),
         own_(std::move(own)),
-        run_(x_, used(lent), room, most_in_room, offers) {}
+        run_(x_, used(lent), payload, most_in_payload, offers) {}
 
   void start() override {
     run_.reset();
@@ -76,7 +76,7 @@ class shared_operation final : public operation {
   shared_exchange run_;
 };
 
-constexpr std::size_t most_plan_room = std::size_t{4} << 20U;
+constexpr std::size_t most_plan_payload = std::size_t{4} << 20U;
 
 // A receiver may copy blocks out of the sender's buffer.
 bool can_offer(const shape& s) noexcept { return s.single_copies && !s.holes && !s.in_place; }
@@ -84,96 +84,97 @@ bool can_offer(const shape& s) noexcept { return s.single_copies && !s.holes && 
 // Blocks of a plan with which the sender completes without its readers, where there is room for them.
 std::uint64_t longest_of_plan(const shape& s) noexcept {
   return static_cast<std::uint64_t>(can_offer(s) ? shared_exchange::most_offered
-                                                 : shared_exchange::most_in_room_of_plan);
+                                                 : shared_exchange::most_in_payload_of_plan);
 }
 
-// Bytes through the room: in place all blocks, otherwise those that fit. A plan whose blocks may all pass through it
-// gets a larger room, because it then waits for no reader.
-std::size_t room_wanted(const shape& s, bool reused) noexcept {
+// Bytes through the payload area: in place all blocks, otherwise those that fit. A plan whose blocks may all pass
+// through it gets a larger payload area, because it then waits for no reader.
+std::size_t payload_wanted(const shape& s, bool reused) noexcept {
   const std::size_t lines = cache_line * as_size(s.ranks);  // blocks begin at cache lines
   const auto all = as_size(s.max_rank_bytes) + lines;
   if (s.in_place) return all;
   const bool whole = reused && s.max_block_bytes <= longest_of_plan(s);
-  return std::min(all, whole ? most_plan_room : channel::default_room(s.ranks));
+  return std::min(all, whole ? most_plan_payload : channel::default_payload_bytes(s.ranks));
 }
 
 std::size_t bookkeeping(const shape& s) noexcept {
   return sizeof(shared_operation) + 2 * owned_blocks::bytes(as_size(s.ranks)) + channel::bookkeeping(s.ranks);
 }
 
-std::size_t with_room(const shape& s, std::size_t room) noexcept {
-  return bookkeeping(s) + channel::share(s.ranks, room);
+std::size_t with_payload(const shape& s, std::size_t payload) noexcept {
+  return bookkeeping(s) + channel::share(s.ranks, payload);
 }
 
-// With less memory than it would use, fewer blocks pass through the room.
-std::size_t least_room(const shape& s) noexcept {
-  const std::size_t wanted = room_wanted(s, false);
+// With less memory than it would use, fewer blocks pass through the payload area.
+std::size_t least_payload(const shape& s) noexcept {
+  const std::size_t wanted = payload_wanted(s, false);
   return s.in_place ? wanted : std::min<std::size_t>(wanted, cache_line * as_size(s.ranks));
 }
 
 }  // namespace
 
-std::size_t room_allowed(const shape& s, bool reused) noexcept {
-  const std::size_t wanted = room_wanted(s, reused);
-  if (s.memory_limit == unlimited || with_room(s, wanted) <= s.memory_limit) return wanted;
-  const std::size_t least = with_room(s, 0);
-  return std::max(least_room(s), (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page);
+std::size_t payload_allowed(const shape& s, bool reused) noexcept {
+  const std::size_t wanted = payload_wanted(s, reused);
+  if (s.memory_limit == unlimited || with_payload(s, wanted) <= s.memory_limit) return wanted;
+  const std::size_t least = with_payload(s, 0);
+  return std::max(least_payload(s), (s.memory_limit - std::min(s.memory_limit, least)) / 2 / page * page);
 }
 
 namespace {
 
-// Where each block has a place in the room, so that senders need not wait.
+// Where each block has a place in the payload area, so that senders need not wait.
 bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
   shape s = given;
   s.memory_limit = limit;
   const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
-  return s.in_place || (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= room_allowed(s, true));
+  return s.in_place ||
+         (s.max_block_bytes <= longest_of_plan(s) && s.max_rank_bytes + lines <= payload_allowed(s, true));
 }
 
 // Where ranks are oversubscribed, two copies of so few bytes take no longer than waiting for receivers.
-bool better_through_room(const shape& s, const channel& c) noexcept {
+bool better_through_payload(const shape& s, const channel& c) noexcept {
   constexpr std::uint64_t most_on_average = 32768;
-  return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_room_of_plan} &&
+  return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_payload_of_plan} &&
          s.max_rank_bytes <= most_on_average * static_cast<std::uint64_t>(s.ranks);
 }
 
 // Blocks of up to this size are not offered.
-count_t most_in_room(const shape& s, const channel& c, bool reused, bool offers) noexcept {
-  const bool all = reused && (!offers || better_through_room(s, c));
-  return all ? shared_exchange::most_in_room_of_plan : shared_exchange::most_of(c);
+count_t most_in_payload(const shape& s, const channel& c, bool reused, bool offers) noexcept {
+  const bool all = reused && (!offers || better_through_payload(s, c));
+  return all ? shared_exchange::most_in_payload_of_plan : shared_exchange::most_of(c);
 }
 
 bool supports(const shape& s) noexcept { return s.shared; }
 
-std::size_t memory(const shape& s, const options&) noexcept { return with_room(s, least_room(s)); }
+std::size_t memory(const shape& s, const options&) noexcept { return with_payload(s, least_payload(s)); }
 
 operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
   shape s = *c.shape;
   s.memory_limit = c.memory;
-  const std::size_t room = room_allowed(s, c.reused);
-  memory_charge share(budget, channel::share(s.ranks, room));
+  const std::size_t payload = payload_allowed(s, c.reused);
+  memory_charge share(budget, channel::share(s.ranks, payload));
   channel* lent = c.reused ? nullptr : blocking_channel(x.comm);
-  if (lent != nullptr && lent->room_bytes() < room) lent = nullptr;
+  if (lent != nullptr && lent->payload_bytes() < payload) lent = nullptr;
   channel own;
-  if (lent == nullptr) own = channel::make(c.comm->get(), room, true, &budget);
+  if (lent == nullptr) own = channel::make(c.comm->get(), payload, true, &budget);
   if (lent == nullptr && own.empty()) return {};
   const channel& used = lent != nullptr ? *lent : own;
   const bool offers = c.reused && can_offer(s) && ends_by_itself(s, {}, c.memory);
-  const count_t most = most_in_room(s, used, c.reused, offers);
-  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, room, most, offers,
+  const count_t most = most_in_payload(s, used, c.reused, offers);
+  return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, payload, most, offers,
                                           s.ranks, &budget);
 }
 
 seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
 
-// A communicator's calls use its channel, which exists. Where its room is too small for an exchange in place they make
-// another one, whose pages are new. Measured.
+// A communicator's calls use its channel, which exists. Where its payload area is too small for an exchange in place
+// they make another one, whose pages are new. Measured.
 seconds preparation(const shape& s, const options&, const machine_model& m, bool reused) noexcept {
   constexpr seconds made = 60e-6;
   constexpr seconds touched_byte = 0.9e-9;
-  const std::size_t room = room_wanted(s, false);
-  if (reused || room <= channel::default_room(s.ranks)) return 0;
-  return made + touched_byte * static_cast<double>(room) * m.ranks_per_core;
+  const std::size_t payload = payload_wanted(s, false);
+  if (reused || payload <= channel::default_payload_bytes(s.ranks)) return 0;
+  return made + touched_byte * static_cast<double>(payload) * m.ranks_per_core;
 }
 
 }  // namespace

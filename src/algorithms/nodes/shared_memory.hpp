@@ -8,6 +8,6 @@
 namespace taquin::detail {
 
 /// Bytes of a rank's room for blocks, within the shape's memory limit. `reused`: of a plan that may run again.
-std::size_t room_allowed(const shape& s, bool reused) noexcept;
+std::size_t payload_allowed(const shape& s, bool reused) noexcept;
 
 }  // namespace taquin::detail

@@ -1,5 +1,5 @@
 // Blocks of a plan that stay in the sender's buffer for receivers that start soon. A sender that must not wait for its
-// receivers revokes the offers that they have not claimed, and copies these blocks into its room.
+// receivers revokes the offers that they have not claimed, and copies these blocks into its payload area.
 #include <algorithm>
 
 #include "algorithms/nodes/shared_exchange.hpp"
@@ -20,16 +20,16 @@ constexpr int idle_threshold = 100;
 // A block that its sender is moving is left for later, so that this rank does not wait before it has claimed the
 // others.
 void shared_exchange::take_offer(int writer) {
-  mailbox& line = c_.from(writer);
-  if (line.what() == kind::offered) line.end_offer(kind::claimed);
-  const kind what = line.what();
+  mailbox& box = c_.from(writer);
+  if (box.what() == kind::offered) box.end_offer(kind::claimed);
+  const kind what = box.what();
   if (what == kind::withdrawn) {
     any_moves_ = true;
     return;
   }
   deliver_or_fail(writer);
-  if (line.what() == kind::unread) return;  // its sender waits as for one that is claimed
-  if (what == kind::claimed || what == kind::moved) line.become(kind::taken);
+  if (box.what() == kind::unread) return;  // its sender waits as for one that is claimed
+  if (what == kind::claimed || what == kind::moved) box.become(kind::taken);
 }
 
 bool shared_exchange::take_what_was_moved() {
@@ -54,7 +54,7 @@ bool shared_exchange::all_have_taken() {
   return true;
 }
 
-// Whether the send buffer is free of this block. A reader that polls its lines is about to claim it.
+// Whether the send buffer is free of this block. A reader that polls its mailboxes is about to claim it.
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
   if (what != kind::offered) return !mailbox::may_be_read(what);
@@ -63,13 +63,13 @@ bool shared_exchange::has_taken(int reader, std::size_t place) {
 }
 
 bool shared_exchange::take_back(int reader, std::size_t place) {
-  mailbox& line = c_.to(reader);
-  if (!line.end_offer(kind::withdrawn)) return false;
+  mailbox& box = c_.to(reader);
+  if (!box.end_offer(kind::withdrawn)) return false;
   const auto bytes = as_size(sent(reader));
-  copy_bytes(c_.room(c_.rank()) + place, send_at(reader), bytes);
+  copy_bytes(c_.payload(c_.rank()) + place, send_at(reader), bytes);
   bytes_copied_ += bytes;
-  line.place = place;
-  line.become(kind::moved);
+  box.place = place;
+  box.become(kind::moved);
   return true;
 }
 

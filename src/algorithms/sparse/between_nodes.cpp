@@ -81,7 +81,7 @@ bool piggybacked_headers::prepare(const sparse_blocks& x, int ranks, bool at_onc
 
 void piggybacked_headers::write(internode& step) {
   for (const int rank : step.order()) {
-    std::byte* to = step.room(blocks_to(rank, [](int, bool) {}));
+    std::byte* to = step.payload(blocks_to(rank, [](int, bool) {}));
     const auto put = [&](std::uint64_t word) {
       std::memcpy(to, &word, sizeof word);
       to += sizeof word;

@@ -41,12 +41,12 @@ std::uint32_t node_step::choices() const noexcept {
          (static_cast<std::uint32_t>(mine_.element.size) << 8U);
 }
 
-bool node_step::take_room(std::size_t bytes, std::size_t& at) noexcept {
+bool node_step::take_payload(std::size_t bytes, std::size_t& at) noexcept {
   at = used_;
-  return shared_exchange::take_room(static_cast<count_t>(bytes), room_, used_);
+  return shared_exchange::take_payload(static_cast<count_t>(bytes), payload_bytes_, used_);
 }
 
-// How a block is transferred; writes its description in a line or a list.
+// How a block is transferred; writes its description in a mailbox or a list.
 std::optional<kind> node_step::write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data) {
   const element& e = mine_.element;
   const auto n = static_cast<std::size_t>(count * e.size);
@@ -61,9 +61,9 @@ std::optional<kind> node_step::write(int reader, count_t count, count_t first, s
   std::byte* to = n <= mailbox::capacity ? data : nullptr;
   const bool readable = e.contiguous() && c_.single_copies();
   std::size_t at = 0;
-  if (to == nullptr && (!readable || static_cast<count_t>(n) <= shared_exchange::most_of(c_)) && take_room(n, at)) {
+  if (to == nullptr && (!readable || static_cast<count_t>(n) <= shared_exchange::most_of(c_)) && take_payload(n, at)) {
     place = at;
-    to = c_.room(c_.rank()) + at;
+    to = c_.payload(c_.rank()) + at;
     bytes_copied_ += n;
   }
   if (to == nullptr && !readable) return std::nullopt;
@@ -77,30 +77,30 @@ std::optional<kind> node_step::write(int reader, count_t count, count_t first, s
     copy_bytes(to, from, n);
   else
     pack(from, count, e, to);
-  return to == data ? kind::here : kind::room;
+  return to == data ? kind::here : kind::payload;
 }
 
 bool node_step::put(int reader, count_t count, count_t first) {
-  mailbox& line = c_.to(reader);
-  if (line.what() != kind::none) return put_in_list(reader, count, first);
-  const auto what = write(reader, count, first, line.place, line.data.data());
-  if (what) line.describe(*what, static_cast<std::uint64_t>(count * mine_.element.size));
+  mailbox& box = c_.to(reader);
+  if (box.what() != kind::none) return put_in_list(reader, count, first);
+  const auto what = write(reader, count, first, box.place, box.data.data());
+  if (what) box.describe(*what, static_cast<std::uint64_t>(count * mine_.element.size));
   return what.has_value();
 }
 
 // Before the present ones: blocks are written from the last to the first.
 bool node_step::put_in_list(int reader, count_t count, count_t first) {
-  mailbox& line = c_.to(reader);
+  mailbox& box = c_.to(reader);
   std::size_t at = 0;
   const auto make = [&]() -> listed* {
-    return take_room(sizeof(listed), at) ? new (c_.room(c_.rank()) + at) listed : nullptr;
+    return take_payload(sizeof(listed), at) ? new (c_.payload(c_.rank()) + at) listed : nullptr;
   };
-  if (line.what() != list) {
+  if (box.what() != list) {
     listed* const only = make();
     if (only == nullptr) return false;
-    *only = {line.size(), line.place, end_of_list, line.what(), line.data};
-    line.place = at;
-    line.describe(list, 1);
+    *only = {box.size(), box.place, end_of_list, box.what(), box.data};
+    box.place = at;
+    box.describe(list, 1);
   }
   listed* const one = make();
   if (one == nullptr) return false;
@@ -109,15 +109,15 @@ bool node_step::put_in_list(int reader, count_t count, count_t first) {
   if (!what) return false;
   one->what = *what;
   one->bytes = static_cast<std::uint64_t>(count * mine_.element.size);
-  one->next = line.place;
-  line.place = here;
-  line.describe(list, line.size() + 1);
+  one->next = box.place;
+  box.place = here;
+  box.describe(list, box.size() + 1);
   return true;
 }
 
 bool node_step::post(std::span<const int> destinations, const count_view& counts, const limits& l) {
   c_.begin();
-  room_ = std::min(l.memory, c_.room_bytes()) / cache_line * cache_line;
+  payload_bytes_ = std::min(l.memory, c_.payload_bytes()) / cache_line * cache_line;
   for (int reader = 0; reader < c_.size(); ++reader) c_.to(reader).describe(kind::none, 0);
   bool good = destinations.size() < most_told;
   count_t first = mine_.to_send;
@@ -146,26 +146,26 @@ void node_step::refuse() {
 void node_step::publish(std::uint32_t choices, std::uint32_t told) {
   for (int k = 1; k <= c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
-    mailbox& line = c_.to(reader);
-    line.choices = choices;
-    line.steps = told;
+    mailbox& box = c_.to(reader);
+    box.choices = choices;
+    box.steps = told;
     c_.publish(reader);
   }
 }
 
 bool node_step::agreed() {
-  c_.wait_lines();
+  c_.wait_for_mailboxes();
   std::size_t told = 0;
   std::uint32_t takes = most_told;
   const std::uint32_t asked = choices();
   for (int from = 0; from < c_.size(); ++from) {
-    const mailbox& line = line_of(from);
-    if (line.what() == kind::record || line.choices != asked) return false;
-    told += line.steps & most_told;
-    takes = std::min(takes, line.steps >> 16U);
-    if (line.what() == kind::none) continue;
-    blocks_ += line.what() == list ? line.size() : 1;
-    reads_ = reads_ || (from != c_.rank() && line.what() != kind::here && line.what() != kind::room);
+    const mailbox& box = mailbox_of(from);
+    if (box.what() == kind::record || box.choices != asked) return false;
+    told += box.steps & most_told;
+    takes = std::min(takes, box.steps >> 16U);
+    if (box.what() == kind::none) continue;
+    blocks_ += box.what() == list ? box.size() : 1;
+    reads_ = reads_ || (from != c_.rank() && box.what() != kind::here && box.what() != kind::payload);
   }
   return takes == most_told || told <= takes;
 }
@@ -231,7 +231,7 @@ void node_step::copy_now(const block& b, count_t first, count_t count, std::byte
     copy_bytes(to, from, n);
     return;
   }
-  const std::byte* const from = (b.what == kind::here ? b.data : c_.room(b.from) + b.place) + first * e.size;
+  const std::byte* const from = (b.what == kind::here ? b.data : c_.payload(b.from) + b.place) + first * e.size;
   if (e.contiguous())
     copy_bytes(to, from, n);
   else

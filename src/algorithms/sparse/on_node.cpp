@@ -36,7 +36,7 @@ bool sparse_on_node::find(const sparse_blocks& x, bool at_once, bool named) {
 void sparse_on_node::close(statistics* s) {
   if (s != nullptr) {
     step_->account(*s);
-    s->peak_memory = std::max(s->peak_memory, budget_.used() + step_->room_used());
+    s->peak_memory = std::max(s->peak_memory, budget_.used() + step_->payload_used());
   }
   invalid_ = step_->invalid();
   step_.reset();

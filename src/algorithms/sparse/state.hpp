@@ -76,7 +76,7 @@ struct sparse_call::state {
   bool find_on_node(channel& shared, const arguments& x);
 
   // All ranks have the memory for them.
-  void take_lines(int rank, bool at_once);
+  void read_mailboxes(int rank, bool at_once);
 
   // The data of a one-step call. A rank that has no place for them has taken part all the same: it alone throws.
   void receive_short(std::byte* into, const char* invalid_text);

@@ -33,7 +33,7 @@ bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
   running.algorithm = node_step_algorithm.name;
   running.account([](statistics&) {}, 0);
   try {
-    take_lines(shared.rank(), x.at_once);
+    read_mailboxes(shared.rank(), x.at_once);
   } catch (const std::bad_alloc&) {
     if (!x.at_once) throw;
     lacks_result = true;
@@ -41,7 +41,7 @@ bool sparse_call::state::find_on_node(channel& shared, const arguments& x) {
   return true;
 }
 
-void sparse_call::state::take_lines(int rank, bool at_once) {
+void sparse_call::state::read_mailboxes(int rank, bool at_once) {
   sources.emplace(node->blocks(), 0, &*budget);
   counts.emplace(node->blocks(), 0, &*budget);
   if (!at_once) noticed.emplace(node->blocks(), header{}, &*budget);
