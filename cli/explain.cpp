@@ -80,17 +80,17 @@ std::map<std::string, double> measure_all(const explain_arguments& a, const work
   auto names = test.served_by();
   if (how == buffering::separate) names.insert(names.begin(), "native");
   std::vector<contender> contenders(names.size() + 1);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    contenders[i + 1].asked = names[i];
+    contenders[i + 1].requested = names[i];
     contenders[i + 1].opts.memory = limit;
   }
   constexpr int repetitions = 15;
   measure(test.calls(), memory, contenders, {.repetitions = repetitions, .persistent = a.persistent}, [](auto&&...) {});
   std::map<std::string, double> medians;
   for (const auto& c : contenders)
-    if (!c.raw && !c.fault) medians[c.asked] = median(c.seconds);
+    if (!c.raw && !c.fault) medians[c.requested] = median(c.seconds);
   return medians;
 }
 

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 #undef TAQUIN_COMMAND
   const std::vector<std::string> given = without_help_word({argv + 1, argv + argc});
   if (const auto advice = misspelt(app, given)) {
-    say_once({}, *advice);
+    print_once({}, *advice);
     return usage_status;
   }
   try {
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(e, out, err) == 0 ? 0 : usage_status;
-    say_once(out.str(), status == 0 ? err.str() : told(app, e, given));
+    print_once(out.str(), status == 0 ? err.str() : reported(app, e, given));
     return status;
   }
   for (const auto& [sub, work] : commands) {
@@ -75,10 +75,10 @@ int main(int argc, char** argv) {
       if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
       throw failure("cannot write to standard output");  // the reason may be that of an earlier line
     } catch (const usage& e) {
-      say_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
+      print_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
       return usage_status;
     } catch (const std::exception& e) {
-      say_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
+      print_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
       return failure_status;
     }
   }

@@ -44,7 +44,7 @@ class observer {
  public:
   observer(std::vector<rank_state>& ranks, double scale) : ranks_(ranks), scale_(scale) {}
 
-  void look() {
+  void poll() {
     json now = state();
     if (!steps_.empty() && std::equal(now.begin() + 1, now.end(), steps_.back().begin() + 1)) return;
     steps_.push_back(std::move(now));
@@ -123,9 +123,9 @@ json plan_redistribution(const detail::redistribution_algorithm& a, const std::s
     for (std::size_t k = 0; k < map.ranks.size(); ++k)
       if (map.ranks[k] >= 0) all[detail::as_size(map.ranks[k])].wanted[detail::as_size(map.indices[k])] = true;
   observer seen(all, static_cast<double>(block_bytes) / sizeof(std::uint64_t));
-  network.deadline([&] { seen.look(); });
+  network.deadline([&] { seen.poll(); });
   network.run(tasks);
-  seen.look();
+  seen.poll();
   std::uint64_t rounds = 0;
   for (const auto& s : all) rounds = std::max(rounds, s.m.rounds);
   count_t free = 0;

@@ -85,12 +85,12 @@ double repetition(block_problem& p, contender& c) {
 
 std::vector<contender> line_up(const redistribute_choices& c) {
   std::vector<contender> all(1);
-  all[0].asked = "native";
+  all[0].requested = "native";
   all[0].raw = true;
   const auto add = [&](std::string_view name) {
-    if (std::ranges::any_of(all, [&](const contender& x) { return x.asked == name; })) return;
+    if (std::ranges::any_of(all, [&](const contender& x) { return x.requested == name; })) return;
     all.emplace_back();
-    all.back().asked = name;
+    all.back().requested = name;
   };
   for (const std::string& name : c.given->algorithms) {
     if (name != "all") add(name);
@@ -133,7 +133,7 @@ int execute_redistribute(const redistribute_choices& c, int rank, int ranks) {
     if (one.raw) continue;
     try {
       auto object = std::make_shared<redistribution>(problem.data(), c.blocks, c.block_bytes, MPI_BYTE, MPI_COMM_WORLD,
-                                                     redistribute_options{.algorithm = one.asked,
+                                                     redistribute_options{.algorithm = one.requested,
                                                                           .memory = s.memory_limit,
                                                                           .least_progress = c.given->least_progress,
                                                                           .stats = &one.stats});

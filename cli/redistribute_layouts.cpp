@@ -170,7 +170,7 @@ constexpr std::string_view one_array = "in_one_array";
 
 double repetition(layout_problem_of_rank& p, contender& c) {
   p.fill();
-  if (c.asked == one_array) p.begin_in_target();
+  if (c.requested == one_array) p.begin_in_target();
   const double seconds = timed(c.calls.front());
   c.wrong += p.wrong_bytes();
   return seconds;
@@ -188,11 +188,11 @@ int execute_redistribute_layouts(const layout_arguments& a, layout_problem_of_ra
             .bytes_per_rank = most,
             .memory_limit = memory_choice::parse(a.memory).limit(most)};
   std::vector<contender> contenders(3);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
   contenders[0].calls.emplace_back([&] { problem.by_hand(); });
-  contenders[1].asked = "layouts";
-  contenders[2].asked = one_array;
+  contenders[1].requested = "layouts";
+  contenders[2].requested = one_array;
   layout_options o = problem.options();
   o.memory = s.memory_limit;
   const seconds predicted = predict_layouts(problem.from(), problem.to(), o, problem.element());
@@ -218,7 +218,8 @@ int execute_redistribute_layouts(const layout_arguments& a, layout_problem_of_ra
   return race_redistributions(
       s, contenders, a.repetitions, a.json, [&](contender& one) { return repetition(problem, one); },
       [&](nlohmann::json& record, const contender& one) {
-        if (!one.fault) record["predicted_s"] = one.asked == "layouts" ? nlohmann::json(predicted) : nlohmann::json();
+        if (!one.fault)
+          record["predicted_s"] = one.requested == "layouts" ? nlohmann::json(predicted) : nlohmann::json();
         record["shape"] = a.flags.shape;
         record["from"] = a.flags.from;
         record["to"] = a.flags.to;

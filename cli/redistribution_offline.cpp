@@ -20,7 +20,7 @@ constexpr int most_predicted_ranks = 4096;
 constexpr count_t most_predicted_blocks = 1 << 16;  // of all ranks, to be moved one by one
 constexpr count_t most_mapped = 1 << 24;
 
-bool is_asked(const redistribution_offline& a, std::string_view name) {
+bool is_requested(const redistribution_offline& a, std::string_view name) {
   return std::ranges::any_of(a.algorithms, [&](const std::string& n) { return n == "all" || n == name; });
 }
 
@@ -75,7 +75,7 @@ std::vector<redistribution_candidate> predict_redistribution(const redistributio
   const detail::whole_map map = map_of(a, ranks);
   std::vector<redistribution_candidate> all;
   for (const auto* one : detail::redistributions()) {
-    if (!is_asked(a, one->name)) continue;
+    if (!is_requested(a, one->name)) continue;
     const auto problem = problem_of(*one, map);
     const auto choice = choose_buffers(problem, a.memory);
     redistribution_candidate c;

@@ -113,10 +113,10 @@ std::vector<contender> line_up(const run_choices& c, const test_case& test, std:
       if (n != "native" && !is_named(names, n)) names.push_back(n);
   }
   std::vector<contender> contenders(names.size() + 1);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    contenders[i + 1].asked = names[i];
+    contenders[i + 1].requested = names[i];
     contenders[i + 1].default_for_others = test.calls().size() > 1 && names[i] != "auto";
     contenders[i + 1].opts = c.given->opts.view();
     contenders[i + 1].opts.memory = limit;
@@ -179,7 +179,7 @@ int measure_case(const run_choices& c, const test_case& test, setting s, const m
   auto records = records_of(c, s, contenders);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const contender& one = contenders[i];
-    if ((one.fault && is_named(c.given->algorithms, one.asked)) || one.wrong != 0) status = failure_status;
+    if ((one.fault && is_named(c.given->algorithms, one.requested)) || one.wrong != 0) status = failure_status;
     if (one.fault) continue;
     const auto predicted = model(one);
     records[i]["predicted_s"] = predicted ? nlohmann::json(*predicted) : nlohmann::json();
@@ -207,7 +207,7 @@ sparse_run sparse_arguments(const run_arguments& a) {
 }
 
 // Without contenders that run only for comparison.
-std::vector<nlohmann::json> asked_for(const std::vector<nlohmann::json>& records, const run_arguments& a) {
+std::vector<nlohmann::json> requested_for(const std::vector<nlohmann::json>& records, const run_arguments& a) {
   std::vector<nlohmann::json> all;
   for (const auto& r : records)
     if (r["asked"] != "native" || is_named(a.algorithms, "native") || is_named(a.algorithms, "all")) all.push_back(r);
@@ -244,7 +244,7 @@ int execute_run(const run_choices& c, int rank, int ranks) {
     const test_case test(recording, a.in_place);
     const replay_predictor model(test, a.persistent, c.memory.limit(test.bytes_per_rank()));
     status = measure_case(
-        c, test, s, [&](const contender& one) { return model(one.asked, one.opts, one.raw); }, out, display);
+        c, test, s, [&](const contender& one) { return model(one.requested, one.opts, one.raw); }, out, display);
     out.finish();
     return status;
   }
@@ -260,7 +260,7 @@ int execute_run(const run_choices& c, int rank, int ranks) {
     const auto of = [&](const contender& one) { return one.raw ? model.native() : model(one.name, one.opts); };
     status = std::max(status, measure_case(c, test, s, of, out, display));
   }
-  if (a.osu && rank == 0) fmt::print("{}", osu_of(asked_for(out.records(), a)));
+  if (a.osu && rank == 0) fmt::print("{}", osu_of(requested_for(out.records(), a)));
   out.finish();
   return status;
 }

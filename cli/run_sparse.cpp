@@ -47,7 +47,7 @@ std::vector<contender> line_up(const sparse_run& a, std::size_t limit) {
   std::vector<contender> contenders;
   for (const std::string& name : names_of(a)) {
     contender c;
-    c.asked = name;
+    c.requested = name;
     c.raw = find_sparse_method(name) != nullptr;
     c.opts = a.opts.view();
     c.opts.memory = limit;
@@ -84,8 +84,8 @@ int run_sparse(const sparse_run& a) {
       display.clear();
       std::vector<nlohmann::json> records;
       for (const contender& c : contenders) {
-        const bool is_asked = std::ranges::find(a.algorithms, c.asked) != a.algorithms.end();
-        if (c.wrong != 0 || (c.fault && is_asked)) status = failure_status;
+        const bool is_requested = std::ranges::find(a.algorithms, c.requested) != a.algorithms.end();
+        if (c.wrong != 0 || (c.fault && is_requested)) status = failure_status;
         records.push_back(record(s, c));
       }
       if (out.text() != nullptr) print_table(out.text(), records);

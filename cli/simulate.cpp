@@ -260,14 +260,14 @@ int work_layouts(const simulate_arguments& a) {
 
 // The closed forms are Hockney's, of equal ranks.
 int work_patterns(const simulate_arguments& a) {
-  const auto asked = parse_patterns(a.algorithms);
+  const auto requested = parse_patterns(a.algorithms);
   const auto counts = ranks_of(a);
   const count_t bytes = parse_size(a.bytes);
   const auto profile = profile_of(a);
   if (!a.drawing.empty()) check_plotter();
   std::vector<prediction> all;
   for (const count_t n : counts)
-    for (const pattern& one : asked) {
+    for (const pattern& one : requested) {
       const int ranks = static_cast<int>(n);
       const auto nodes = a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks}));
       machine_model m = profile.model;
@@ -296,15 +296,15 @@ int execute_simulate(const simulate_arguments& a) {
   static_cast<void>(parse_size(a.bytes));
   const auto profile = profile_of(a);
   if (!a.drawing.empty()) check_plotter();
-  std::vector<const detail::algorithm*> asked;
+  std::vector<const detail::algorithm*> requested;
   for (const auto* one : detail::algorithms())
     if (std::ranges::any_of(a.algorithms, [&](const std::string& n) { return n == "all" || n == one->name; }))
-      asked.push_back(one);
-  if (asked.empty()) throw usage("auto is a choice, not an algorithm: see 'taquin explain'");
+      requested.push_back(one);
+  if (requested.empty()) throw usage("auto is a choice, not an algorithm: see 'taquin explain'");
   const simulation simulated(a, w, kind, profile.model);
   std::vector<prediction> all;
   for (const count_t n : counts)
-    for (const auto* one : asked)
+    for (const auto* one : requested)
       if (auto p = simulated.predict(*one, static_cast<int>(n))) all.push_back(*p);
   if (all.empty()) throw usage("none of these algorithms serves this exchange");
   return show(all, a);

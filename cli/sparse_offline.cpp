@@ -43,7 +43,7 @@ const detail::sparse_algorithm& algorithm_of(const std::string& name) {
 }
 
 // In the order in which `taquin run` measures them.
-std::vector<named_method> asked(const std::vector<std::string>& names) {
+std::vector<named_method> requested(const std::vector<std::string>& names) {
   std::vector<named_method> all;
   std::string known = detail::sparse_names();
   for (const auto& w : sparse_methods()) {
@@ -51,7 +51,7 @@ std::vector<named_method> asked(const std::vector<std::string>& names) {
     known += fmt::format(", {}", w.name);
   }
   for (const auto* a : detail::sparse_algorithms()) all.push_back({.name = a->name, .algorithm = a});
-  const auto is_asked = [&](const named_method& n) {
+  const auto is_requested = [&](const named_method& n) {
     return std::ranges::any_of(names, [&](const std::string& s) { return s == "all" || s == n.name; });
   };
   for (const std::string& name : names) {
@@ -59,7 +59,7 @@ std::vector<named_method> asked(const std::vector<std::string>& names) {
     if (name != "all" && std::ranges::find(all, name, &named_method::name) == all.end())
       throw usage(fmt::format("unknown sparse algorithm '{}'; known are all, {}", name, known));
   }
-  std::erase_if(all, [&](const named_method& n) { return !is_asked(n); });
+  std::erase_if(all, [&](const named_method& n) { return !is_requested(n); });
   return all;
 }
 
@@ -183,7 +183,7 @@ std::optional<sparse_prediction> predict(const named_method& which, const detail
 
 std::vector<sparse_prediction> predict_sparse(const sparse_offline& a, const std::vector<count_t>& ranks,
                                               const machine_model& model, int cores) {
-  const auto all = asked(a.algorithms);
+  const auto all = requested(a.algorithms);
   std::vector<sparse_prediction> predicted;
   for (const count_t n : ranks) {
     const int p = static_cast<int>(std::min<count_t>(n, most_sparse_ranks + 1));

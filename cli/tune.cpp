@@ -91,17 +91,17 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   auto names = test.served_by();
   if (c.how == buffering::separate) names.insert(names.begin(), "native");
   std::vector<contender> contenders(names.size() + 1);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
-  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
+  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].requested = names[i];
   measure(test.calls(), memory, contenders,
           {.repetitions = repetitions, .persistent = c.persistent, .drop = not_worth_measuring}, [](auto&&...) {});
   std::vector<detail::measured_point> points;
   for (const auto& one : contenders) {
     if (one.raw || one.fault) continue;
-    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
+    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.requested, one.wrong));
     const timing t = timing_of(one.seconds);
-    points.push_back({.algorithm = one.asked,
+    points.push_back({.algorithm = one.requested,
                       .ranks = ranks,
                       .kind = kind,
                       .in_place = s.in_place,
@@ -110,7 +110,7 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
                       .skew = detail::skew_of(s),
                       .bytes = static_cast<double>(std::max(s.max_rank_bytes, s.max_received_bytes)),
                       .time = t.median,
-                      .predicted = predict(one.asked, one.opts, model).value_or(0),
+                      .predicted = predict(one.requested, one.opts, model).value_or(0),
                       .low = std::isfinite(t.high) ? t.low : 0,
                       .high = std::isfinite(t.high) ? t.high : 0});
   }

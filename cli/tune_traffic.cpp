@@ -62,16 +62,16 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
   auto names = test.served_by();
   names.insert(names.begin(), {"native", "auto"});
   std::vector<contender> contenders(names.size() + 1);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
-  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].asked = names[i];
+  for (std::size_t i = 0; i < names.size(); ++i) contenders[i + 1].requested = names[i];
   measure(test.calls(), memory, contenders, {.repetitions = repetitions, .drop = not_worth_measuring},
           [](auto&&...) {});
   std::map<std::string, timing> times;
   for (const contender& c : contenders) {
     if (c.raw || c.fault) continue;
-    if (c.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", c.asked, c.wrong));
-    times[c.asked] = timing_of(c.seconds);
+    if (c.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", c.requested, c.wrong));
+    times[c.requested] = timing_of(c.seconds);
   }
   return times;
 }

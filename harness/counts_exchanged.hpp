@@ -20,8 +20,8 @@ class counts_exchanged_by final : public hand_written_sparse {
   counts_exchanged_by(Collectives by, int ranks) : by_(by) {
     for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(ranks));
   }
-  void run(const sparse_sent& sent, sparse_came& came) override {
-    came.clear();
+  void run(const sparse_sent& sent, sparse_arrived& arrived) override {
+    arrived.clear();
     std::ranges::fill(sends_, 0);
     count at = 0;
     for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
@@ -32,13 +32,13 @@ class counts_exchanged_by final : public hand_written_sparse {
     }
     by_.alltoall(sends_.data(), receives_.data());
     std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), count{0});
-    came.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
-    by_.alltoallv(sent.data.data(), sends_.data(), places_.data(), came.data.data(), receives_.data(),
+    arrived.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
+    by_.alltoallv(sent.data.data(), sends_.data(), places_.data(), arrived.data.data(), receives_.data(),
                   comes_to_.data());
     for (std::size_t from = 0; from < receives_.size(); ++from) {
       if (receives_[from] == 0) continue;
-      came.sources.push_back(static_cast<int>(from));
-      came.counts.push_back(receives_[from]);
+      arrived.sources.push_back(static_cast<int>(from));
+      arrived.counts.push_back(receives_[from]);
     }
   }
 

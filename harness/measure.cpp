@@ -35,9 +35,9 @@ class first_run {
  public:
   first_run(const std::vector<problem>& calls, arenas& memory, contender& c, bool persistent)
       : calls_(calls), memory_(memory), c_(c), persistent_(persistent) {
-    c.opts.algorithm = c.asked;
+    c.opts.algorithm = c.requested;
     c.opts.stats = c.raw ? nullptr : &c.stats;
-    named_ = c.default_for_others ? detail::find_algorithm(c.asked) : nullptr;
+    named_ = c.default_for_others ? detail::find_algorithm(c.requested) : nullptr;
     c.exchanges.resize(calls.size());
   }
 
@@ -110,7 +110,7 @@ class first_run {
       return true;
     } catch (const usage_error& e) {
       fault_ = e.what();
-      const detail::algorithm* const a = detail::find_algorithm(c_.asked);
+      const detail::algorithm* const a = detail::find_algorithm(c_.requested);
       for (const problem& p : calls_)
         if (a != nullptr && p.takes_part() && !a->supports(p.shape())) {
           fault_ = fmt::format("{}: {}", e.what(), why_not(*a, p.shape()));
@@ -175,7 +175,7 @@ double repetition(const std::vector<problem>& calls, arenas& memory, contender& 
     seconds.clear();
     for (const section& s : sections) {
       if (sections.size() > 1)
-        progress(fmt::format("{}, repetition {}:", c.asked, c.seconds.size() + 1),
+        progress(fmt::format("{}, repetition {}:", c.requested, c.seconds.size() + 1),
                  static_cast<double>(seconds.size()) / static_cast<double>(sections.size()));
       seconds.push_back(timed(calls, s, memory, c, inner, begin));
     }
@@ -309,7 +309,7 @@ void reduce(contender& c, std::uint64_t done) {
   s.bytes_copied = v[3];
   s.peak_memory = v[4];
   c.several = v[5] != 0;
-  c.name = c.asked;
+  c.name = c.requested;
   if (c.several) {
     c.name = "several";
   } else if (!c.raw && !c.default_for_others && !s.algorithm.empty()) {
@@ -350,7 +350,7 @@ measured measure(const std::vector<problem>& calls, arenas& memory, std::vector<
   for (contender& c : contenders) {
     first_run first(calls, memory, c, settings.persistent);
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      progress(c.asked + ", first run:", static_cast<double>(i) / static_cast<double>(sections.size()));
+      progress(c.requested + ", first run:", static_cast<double>(i) / static_cast<double>(sections.size()));
       first.of(sections[i]);
     }
     first.end();

@@ -53,9 +53,9 @@ class message_counts {
     for (int from = 0; from <= ranks_; ++from)
       for (int tag = 0; tag < static_cast<int>(tags); ++tag) {
         line& l = line_of(from, rank_, tag);
-        if (l.sent.load() == 0 && l.asked.load() == 0) continue;
+        if (l.sent.load() == 0 && l.requested.load() == 0) continue;
         l.waiting = 0;
-        l.sent = l.asked = 0;
+        l.sent = l.requested = 0;
       }
   }
   [[nodiscard]] const of_rank& of(int rank) const noexcept { return totals_[rank]; }
@@ -77,7 +77,7 @@ class message_counts {
     if (line& any = line_of(ranks_, to, tag); any.waiting < 0) {
       ++any.waiting;
       --l.waiting;
-      ++l.asked;
+      ++l.requested;
       return;
     }
     if (bytes == 0) return;
@@ -87,14 +87,14 @@ class message_counts {
     raise(there.most_bytes, there.bytes += static_cast<std::int64_t>(bytes));
     raise(here.most_untaken, ++here.untaken);
   }
-  void asked(int peer, int tag, MPI_Comm comm) {
+  void requested(int peer, int tag, MPI_Comm comm) {
     if (!attached() || (peer < 0 && peer != MPI_ANY_SOURCE)) return;
     const turn mine(totals_[rank_].matching);
     if (peer == MPI_ANY_SOURCE) {
       for (int from = 0; from < ranks_; ++from)
         if (line_of(from, rank_, tag).waiting > 0) return take(from, tag);
       --line_of(ranks_, rank_, tag).waiting;
-      ++line_of(ranks_, rank_, tag).asked;
+      ++line_of(ranks_, rank_, tag).requested;
     } else if (const int from = in_world(peer, comm); from != rank_ && from >= 0) {
       take(from, tag);
     }
@@ -111,7 +111,7 @@ class message_counts {
       if (found == persistent_.end()) return;
       p = found->second;
     }
-    p.sends ? sent(p.bytes, p.peer, p.tag, p.comm) : asked(p.peer, p.tag, p.comm);
+    p.sends ? sent(p.bytes, p.peer, p.tag, p.comm) : requested(p.peer, p.tag, p.comm);
   }
 
  private:
@@ -129,7 +129,7 @@ class message_counts {
   // A receive of what `from` has sent, or will send.
   void take(int from, int tag) {
     line& l = line_of(from, rank_, tag);
-    const std::uint32_t n = l.asked++;
+    const std::uint32_t n = l.requested++;
     if (l.waiting-- <= 0) return;
     const std::int64_t bytes = l.bytes[n % ring];
     if (bytes == 0) return;
@@ -142,7 +142,7 @@ class message_counts {
   // `ranks_` are receives from any sender that nothing has matched.
   struct line {
     std::atomic<std::int32_t> waiting;
-    std::atomic<std::uint32_t> sent, asked;
+    std::atomic<std::uint32_t> sent, requested;
     std::array<std::uint32_t, ring> bytes;
   };
 

@@ -12,8 +12,8 @@ namespace taquin::harness {
 
 nlohmann::json record(const setting& s, const contender& c) {
   nlohmann::json r;
-  r["algorithm"] = c.fault ? c.asked : c.name;
-  r["asked"] = c.asked;
+  r["algorithm"] = c.fault ? c.requested : c.name;
+  r["asked"] = c.requested;
   r["workload"] = s.workload;
   r["collective"] = s.collective;
   r["ranks"] = s.ranks;
@@ -77,7 +77,7 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
   if (alone) remarks += "1 rank exchanges with itself alone: start it with mpirun -n 4 taquin ...\n";
   for (const auto& r : records) {
     const auto name = r["algorithm"].get<std::string>();
-    const auto asked = r["asked"].get<std::string>();
+    const auto requested = r["asked"].get<std::string>();
     if (r.contains("reason")) {
       rows.emplace_back(rows[0].size(), "-");
       rows.back()[0] = name;
@@ -91,7 +91,7 @@ void print_table(std::FILE* out, const std::vector<nlohmann::json>& records) {
           "{}: {} bytes arrived wrong: this is a defect of taquin or of the MPI library; please report "
           "it with this command line\n",
           name, wrong);
-    rows.push_back({name == asked ? name : fmt::format("{} ({})", asked, name), show_seconds(r["median_s"]),
+    rows.push_back({name == requested ? name : fmt::format("{} ({})", requested, name), show_seconds(r["median_s"]),
                     fmt::format("{} .. {}", show_seconds(r["ci95_s"][0]), show_seconds(r["ci95_s"][1])),
                     alone ? "-" : fmt::format("{:.3f}", r["ratio_to_native"].get<double>()),
                     show_size(r["peak_memory"]), fmt::format("{}", r["rounds"].get<std::uint64_t>()),

@@ -51,7 +51,7 @@ bool first_of_launcher() {
   return true;
 }
 
-void say_once(const std::string& out, const std::string& err) {
+void print_once(const std::string& out, const std::string& err) {
   int rank = 0;
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -90,20 +90,20 @@ int in_session(const std::function<int(int, int)>& work) {
     TAQUIN_MPI(MPI_Finalize());
     return usage_status;
   }
-  const auto say = [&](const std::exception& e) {
+  const auto print_message = [&](const std::exception& e) {
     if (rank == 0) fmt::print(stderr, "taquin: {}\n", e.what());
   };
   try {
     status = work(rank, ranks);
   } catch (const usage& e) {
-    say(e);
+    print_message(e);
     status = usage_status;
   } catch (const failure& e) {
-    say(e);
+    print_message(e);
   } catch (const usage_error& e) {
-    say(e);
+    print_message(e);
   } catch (const budget_exceeded& e) {
-    say(e);
+    print_message(e);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "taquin: rank {}: there is not enough memory for the data; choose smaller sizes\n", rank);
     std::fflush(stderr);

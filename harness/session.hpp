@@ -16,7 +16,7 @@ bool first_of_launcher();
 
 /// Prints on rank 0 alone. For texts that all ranks have, before MPI is initialised or after it is finalised:
 /// under mpirun it starts MPI for it, so that no rank ends before rank 0 has spoken.
-void say_once(const std::string& out, const std::string& err);
+void print_once(const std::string& out, const std::string& err);
 
 /// Runs `work(rank, ranks)` between MPI_Init and MPI_Finalize. The text of `usage`, `failure` and taquin's own errors
 /// that all ranks have is printed on rank 0 and decides the exit status; any other exception ends the whole job.

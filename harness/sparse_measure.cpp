@@ -29,9 +29,9 @@ std::vector<count_t> sizes(std::vector<count_t> row, count_t bytes, bool per_pai
 class runner {
  public:
   runner(const sparse_problem& x, contender& c) : x_(x), c_(c) {
-    c.opts.algorithm = c.asked;
+    c.opts.algorithm = c.requested;
     c.opts.stats = c.raw ? nullptr : &c.stats;
-    if (c.raw) way_ = find_sparse_method(c.asked)->make(MPI_COMM_WORLD);
+    if (c.raw) way_ = find_sparse_method(c.requested)->make(MPI_COMM_WORLD);
   }
 
   // An error of all ranks disqualifies it.
@@ -57,21 +57,21 @@ class runner {
   // The slowest rank's seconds of one exchange.
   double repetition(int inner) {
     // The arrays' contents must have arrived now: their memory is kept, as programs do.
-    std::ranges::fill(came_.data, poison);
+    std::ranges::fill(arrived_.data, poison);
     TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
     const double start = MPI_Wtime();
     for (int i = 0; i < inner; ++i) run();
     exchanges_ += static_cast<std::uint64_t>(inner);
     double seconds = (MPI_Wtime() - start) / inner;
     TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
-    c_.wrong += x_.wrong_bytes(came_);
+    c_.wrong += x_.wrong_bytes(arrived_);
     TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
     return seconds;
   }
 
   void end() {
     if (c_.fault) return;
-    if (c_.raw) c_.stats = account(*find_sparse_method(c_.asked), x_.sent, MPI_COMM_WORLD);
+    if (c_.raw) c_.stats = account(*find_sparse_method(c_.requested), x_.sent, MPI_COMM_WORLD);
     reduce(c_, c_.raw ? 1 : exchanges_);
   }
 
@@ -79,21 +79,21 @@ class runner {
 
  private:
   void run() {
-    if (way_ != nullptr) return way_->run(x_.sent, came_);
+    if (way_ != nullptr) return way_->run(x_.sent, arrived_);
     static_cast<void>(detail::sparse_access::make(
         {x_.sent.data.data(), x_.sent.destinations, count_view(x_.sent.counts.data()), MPI_BYTE}, MPI_COMM_WORLD,
         c_.opts, nullptr, [this](const sparse_call& call) -> void* {
-          came_.sources.assign(call.sources().begin(), call.sources().end());
-          came_.counts.assign(call.counts().begin(), call.counts().end());
-          came_.data.resize(detail::as_size(call.total()));
-          return came_.data.data();
+          arrived_.sources.assign(call.sources().begin(), call.sources().end());
+          arrived_.counts.assign(call.counts().begin(), call.counts().end());
+          arrived_.data.resize(detail::as_size(call.total()));
+          return arrived_.data.data();
         }));
   }
 
   const sparse_problem& x_;
   contender& c_;
   std::unique_ptr<hand_written_sparse> way_;
-  sparse_came came_;
+  sparse_arrived arrived_;
   std::uint64_t exchanges_ = 0;
 };
 
@@ -145,19 +145,19 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
   }
 }
 
-count_t sparse_problem::wrong_bytes(const sparse_came& came) const {
+count_t sparse_problem::wrong_bytes(const sparse_arrived& arrived) const {
   count_t wrong = 0;
   std::vector<bool> seen(comes.size());
   std::size_t at = 0;
-  for (std::size_t i = 0; i < came.sources.size(); ++i) {
-    const auto from = detail::as_size(came.sources[i]);
-    const count_t n = came.counts[i];
-    const std::span block(came.data.data() + at, detail::as_size(n));
+  for (std::size_t i = 0; i < arrived.sources.size(); ++i) {
+    const auto from = detail::as_size(arrived.sources[i]);
+    const count_t n = arrived.counts[i];
+    const std::span block(arrived.data.data() + at, detail::as_size(n));
     at += block.size();
     if (comes[from] != n || seen[from])
       wrong += std::max<count_t>({n, comes[from], 1});
     else
-      wrong += wrong_in_pattern(block, came.sources[i], rank);
+      wrong += wrong_in_pattern(block, arrived.sources[i], rank);
     seen[from] = true;
   }
   for (std::size_t from = 0; from < comes.size(); ++from)

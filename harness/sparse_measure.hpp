@@ -20,7 +20,7 @@ struct sparse_problem {
   /// On all ranks of the world. `bytes` are those of a rank, or with `per_pair` those for each destination.
   sparse_problem(const workloads::workload& w, count_t bytes, bool per_pair, std::uint64_t seed);
   /// Bytes that are not what they should be; a block that did not arrive, or arrived twice, counts whole.
-  [[nodiscard]] count_t wrong_bytes(const sparse_came& came) const;
+  [[nodiscard]] count_t wrong_bytes(const sparse_arrived& arrived) const;
 };
 
 /// Runs `x` with each contender; one whose `raw` is set is hand-written. `ratios` are to the fastest of these.

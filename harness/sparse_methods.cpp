@@ -20,12 +20,12 @@ int size_of(MPI_Comm comm) {
 }
 
 // Appends.
-void receive(mpi::probed& message, sparse_came& came) {
-  const std::size_t at = came.data.size();
-  came.sources.push_back(message.from);
-  came.counts.push_back(message.bytes);
-  came.data.resize(at + detail::as_size(message.bytes));
-  message.receive(came.data.data() + at);
+void receive(mpi::probed& message, sparse_arrived& arrived) {
+  const std::size_t at = arrived.data.size();
+  arrived.sources.push_back(message.from);
+  arrived.counts.push_back(message.bytes);
+  arrived.data.resize(at + detail::as_size(message.bytes));
+  message.receive(arrived.data.data() + at);
 }
 
 // Sends every block immediately; with `send` the MPI library's synchronous or plain one.
@@ -44,15 +44,15 @@ void send_all(const sparse_sent& sent, std::vector<MPI_Request>& requests, Send 
 class nbx_method final : public hand_written_sparse {
  public:
   explicit nbx_method(MPI_Comm comm) : comm_(comm) {}
-  void run(const sparse_sent& sent, sparse_came& came) override {
-    came.clear();
+  void run(const sparse_sent& sent, sparse_arrived& arrived) override {
+    arrived.clear();
     const int tag = first_tag_ + (calls_++ & 1);
     send_all(sent, requests_, [&](const std::byte* at, int n, int to, MPI_Request* r) {
       return PMPI_Issend(at, n, MPI_BYTE, to, tag, comm_, r);
     });
     MPI_Request barrier = MPI_REQUEST_NULL;
     for (int done = 0; done == 0;) {
-      if (mpi::probed message; message.look(comm_, tag)) receive(message, came);
+      if (mpi::probed message; message.poll(comm_, tag)) receive(message, arrived);
       if (barrier != MPI_REQUEST_NULL) {
         TAQUIN_MPI(PMPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
       } else {
@@ -75,8 +75,8 @@ class nbx_method final : public hand_written_sparse {
 class counts_reduced_method final : public hand_written_sparse {
  public:
   explicit counts_reduced_method(MPI_Comm comm) : comm_(comm), blocks_(detail::as_size(size_of(comm))) {}
-  void run(const sparse_sent& sent, sparse_came& came) override {
-    came.clear();
+  void run(const sparse_sent& sent, sparse_arrived& arrived) override {
+    arrived.clear();
     std::ranges::fill(blocks_, 0);
     for (const int to : sent.destinations) ++blocks_[detail::as_size(to)];
     int coming = 0;
@@ -87,7 +87,7 @@ class counts_reduced_method final : public hand_written_sparse {
     for (; coming > 0; --coming) {
       mpi::probed message;
       message.wait(comm_, tag_);
-      receive(message, came);
+      receive(message, arrived);
     }
     TAQUIN_MPI(PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
   }

@@ -25,7 +25,7 @@ struct sparse_sent {
 };
 
 /// The received data, in any order of sources.
-struct sparse_came {
+struct sparse_arrived {
   std::vector<int> sources;
   std::vector<count_t> counts;
   std::vector<std::byte> data;
@@ -44,7 +44,7 @@ class hand_written_sparse {
   hand_written_sparse& operator=(const hand_written_sparse&) = delete;
   virtual ~hand_written_sparse() = default;
   /// Collective.
-  virtual void run(const sparse_sent& sent, sparse_came& came) = 0;
+  virtual void run(const sparse_sent& sent, sparse_arrived& arrived) = 0;
 };
 
 struct sparse_method {

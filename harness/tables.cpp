@@ -86,19 +86,19 @@ std::string csv_of(const std::vector<json>& records) {
 std::string osu_of(const std::vector<json>& records) {
   std::vector<std::pair<std::string, std::vector<const json*>>> blocks;  // in the order of their first records
   for (const json& r : records) {
-    const auto asked = r["asked"].get<std::string>();
-    if (blocks.empty() || std::ranges::find(blocks, asked, &decltype(blocks)::value_type::first) == blocks.end())
-      blocks.push_back({asked, {}});
-    std::ranges::find(blocks, asked, &decltype(blocks)::value_type::first)->second.push_back(&r);
+    const auto requested = r["asked"].get<std::string>();
+    if (blocks.empty() || std::ranges::find(blocks, requested, &decltype(blocks)::value_type::first) == blocks.end())
+      blocks.push_back({requested, {}});
+    std::ranges::find(blocks, requested, &decltype(blocks)::value_type::first)->second.push_back(&r);
   }
   std::string text;
-  for (const auto& [asked, rows] : blocks) {
+  for (const auto& [requested, rows] : blocks) {
     const auto collective = rows.front()->value("collective", "");
     const char* const title =
         collective == "alltoall" ? "All-to-All" : (collective == "alltoallw" ? "All-to-Allw" : "All-to-Allv");
     text += fmt::format("{}# OSU MPI {} Personalized Exchange Latency Test (by taquin)\n# Datatype: MPI_CHAR.\n",
                         text.empty() ? "" : "\n", title);
-    text += fmt::format("# Algorithm: {}, {} ranks, workload {}\n", asked, rows.front()->at("ranks").dump(),
+    text += fmt::format("# Algorithm: {}, {} ranks, workload {}\n", requested, rows.front()->at("ranks").dump(),
                         rows.front()->value("workload", ""));
     text += fmt::format("{:<10} {:>17} {:>17} {:>17} {:>12} {:>17} {:>17} {:>17} {:>17}\n", "# Size", "Avg Latency(us)",
                         "Min Latency(us)", "Max Latency(us)", "Iterations", "P50 Tail Lat(us)", "P90 Tail Lat(us)",

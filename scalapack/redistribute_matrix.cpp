@@ -102,25 +102,25 @@ struct meeting {
     int rank = 0;
     MPI_Comm_rank(parent, &rank);
     // By row and column of the context: the rank, and its places in both grids; each plus 1.
-    std::vector<int> told(3 * ranks + 2 * numbers, 0);
+    std::vector<int> reported(3 * ranks + 2 * numbers, 0);
     const std::size_t mine = as_size(here.row) * as_size(here.columns) + as_size(here.column);
-    told[3 * mine] = rank + 1;
+    reported[3 * mine] = rank + 1;
     for (const side* s : {&a, &b})
       if (s->here())
-        told[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
+        reported[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
       else if (const int context = s->x->descriptor[ctxt]; context >= 0)
-        told[3 * mine + (s == &a ? 1 : 2)] = not_in_grid + std::min(context, not_in_grid - 2) + 1;
-    std::ranges::copy(a.all, told.end() - 2 * numbers);
-    std::ranges::copy(b.all, told.end() - numbers);
-    maximum(call.context, told);
-    std::copy_n(told.end() - 2 * numbers, numbers, a.all.begin());
-    std::copy_n(told.end() - numbers, numbers, b.all.begin());
+        reported[3 * mine + (s == &a ? 1 : 2)] = not_in_grid + std::min(context, not_in_grid - 2) + 1;
+    std::ranges::copy(a.all, reported.end() - 2 * numbers);
+    std::ranges::copy(b.all, reported.end() - numbers);
+    maximum(call.context, reported);
+    std::copy_n(reported.end() - 2 * numbers, numbers, a.all.begin());
+    std::copy_n(reported.end() - numbers, numbers, b.all.begin());
     std::vector<int> members(ranks);
     for (side* s : {&a, &b}) s->ranks.assign(as_size(std::max(s->value(0), 0)) * as_size(std::max(s->value(1), 0)), -1);
     for (std::size_t k = 0; k < ranks; ++k) {
-      members[k] = told[3 * k] - 1;
+      members[k] = reported[3 * k] - 1;
       for (side* s : {&a, &b})
-        if (const int at = told[3 * k + (s == &a ? 1 : 2)] - 1; at >= not_in_grid) {
+        if (const int at = reported[3 * k + (s == &a ? 1 : 2)] - 1; at >= not_in_grid) {
           s->stray = static_cast<int>(k);
           s->stray_context = at - not_in_grid;
         } else if (at >= 0) {

@@ -41,7 +41,7 @@ void simulated_network::put(int from, int to, const std::vector<std::byte>& data
     receiver.store_.write(next, part);
     next += as_size(part.length) * receiver.store_.unit_bytes();
   }
-  receiver.tell({event::kind::arrived, from, id, {}, {into.front().at, units}});
+  receiver.report({event::kind::arrived, from, id, {}, {into.front().at, units}});
 }
 
 void simulated_network::deliver_message(const ends& e) {
@@ -60,7 +60,7 @@ void simulated_network::deliver_transfer(const ends& e) {
   const count_t units = units_of(out.runs);
   if (!out.left) {
     out.data = copy_of(e.first, out.runs);
-    at(e.first).tell_sent(e.second, out.id, out.runs);
+    at(e.first).report_sent(e.second, out.id, out.runs);
   }
   put(e.first, e.second, out.data, in.runs, units, in.id);
 }
@@ -71,7 +71,7 @@ void simulated_network::deliver_fetch(const ends& e) {
   w.fetches.pop_front();
   const unit_run from{w.offered.at + f.offset, f.into.length};
   const auto data = copy_of(e.first, std::span(&from, 1));
-  at(e.first).tell({event::kind::fetched, e.second, 0, {}, {f.offset, f.into.length}});
+  at(e.first).report({event::kind::fetched, e.second, 0, {}, {f.offset, f.into.length}});
   put(e.first, e.second, data, std::span(&f.into, 1), f.into.length, f.id);
 }
 
@@ -194,7 +194,7 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
   } else if (p.swaps_ >= 0) {
     p.try_swapped(p.swaps_);
   } else {
-    p.look(p.filter_);
+    p.poll(p.filter_);
   }
   do p.resume();
   while (order_ == simulated_order::rounds && p.gives_way());

@@ -181,7 +181,7 @@ class simulated_port final : public port {
 
  private:
   friend class simulated_network;
-  bool look(const filter& f) override;
+  bool poll(const filter& f) override;
   event take() override;
   bool try_withdraw(int peer) override;
   bool try_swapped(int peer) override;
@@ -191,8 +191,8 @@ class simulated_port final : public port {
   [[nodiscard]] bool waits_for_all() const noexcept { return suspended() && joined_; }
   [[nodiscard]] bool can_be_quiet() const noexcept;
   [[nodiscard]] std::size_t message_at_hand(const filter& f) const;
-  void tell(const event& e);
-  void tell_sent(int to, std::uint32_t id, std::span<const unit_run> runs);
+  void report(const event& e);
+  void report_sent(int to, std::uint32_t id, std::span<const unit_run> runs);
 
   simulated_network& network_;
   store& store_;

@@ -59,7 +59,7 @@ bool simulated_port::send(int to, std::span<const unit_run> from, std::uint32_t 
   }
   simulated_network::require(++in_progress_ <= limits_.transfers, "too many transfers are in progress");
   ++sends_;
-  if (early) tell_sent(to, id, from);
+  if (early) report_sent(to, id, from);
   return false;
 }
 
@@ -137,13 +137,13 @@ bool simulated_port::fetch(int from, count_t offset, count_t expected, const uni
   return true;
 }
 
-void simulated_port::tell(const event& e) {
+void simulated_port::report(const event& e) {
   events_.push_back(e);
   at_hand_ = static_cast<std::uint32_t>(events_.size());
 }
 
-void simulated_port::tell_sent(int to, std::uint32_t id, std::span<const unit_run> runs) {
-  tell({event::kind::sent, to, id, {}, {runs.front().at, units_of(runs)}});
+void simulated_port::report_sent(int to, std::uint32_t id, std::span<const unit_run> runs) {
+  report({event::kind::sent, to, id, {}, {runs.front().at, units_of(runs)}});
   if (network_.trace_)
     for (const unit_run& r : runs)
       network_.trace_({simulated_move::what::left, network_.round_, rank_, to, r.at, 0, r.length});
@@ -162,7 +162,7 @@ std::size_t simulated_port::message_at_hand(const filter& f) const {
   return none;
 }
 
-bool simulated_port::look(const filter& f) {
+bool simulated_port::poll(const filter& f) {
   filter_ = f;
   const std::size_t m = message_at_hand(f);
   const bool transfer = f.transfers && !events_.empty();
@@ -182,7 +182,7 @@ bool simulated_port::look(const filter& f) {
   auto& [from, message] = inbox_[m];
   words_ = std::move(message.words);
   next_ = {event::kind::message, from, 0, words_, {}};
-  if (message.known) network_.at(from).tell({event::kind::taken, rank_, 0, {}, {}});
+  if (message.known) network_.at(from).report({event::kind::taken, rank_, 0, {}, {}});
   inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(m));
   return true;
 }

@@ -100,7 +100,7 @@ void sparse_drawing::agree() {
   stage(sparse_moves::find);
 }
 
-void sparse_drawing::asked_for(count_t piggybacked) {
+void sparse_drawing::requested_for(count_t piggybacked) {
   stage(sparse_moves::move);
   const auto each_left = [&](auto f) {
     each_block([&](int from, const sparse_block& b) {

@@ -66,7 +66,7 @@ class sparse_drawing {
   /// Notices of all blocks through other ranks, digits of this radix (router.hpp).
   void route(int radix);
   /// Data of more than `carried` bytes are requested.
-  void asked_for(count_t piggybacked);
+  void requested_for(count_t piggybacked);
   /// A rank's data for itself.
   void own();
 

@@ -69,7 +69,7 @@ refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
     few = few && as_size(left) <= piggybacked_headers::most_unasked;
   }
   if (!few) {
-    d.asked_for(most);
+    d.requested_for(most);
     return std::nullopt;
   }
   d.stage(sparse_moves::move);
@@ -84,7 +84,7 @@ refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
 void end_of_stages(sparse_drawing& d) {
   d.stage(sparse_moves::agree_again);
   d.disseminate(call::findings_bytes, 2);
-  d.asked_for(most_with_header);
+  d.requested_for(most_with_header);
 }
 
 template <>

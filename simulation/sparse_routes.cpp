@@ -89,7 +89,7 @@ void route(sparse_drawing& d, int radix) {
         continue;
       }
       std::ranges::copy(m.bytes, theirs.room(k).begin());
-      theirs.came(k, m.bytes.size());
+      theirs.arrived(k, m.bytes.size());
       theirs.advance([](std::span<const std::byte>) {});
       if (m.followed) ranks[as_size(m.from)].router->sent(m.channel);
       news = true;

@@ -60,7 +60,7 @@ class pace {
  public:
   explicit pace(const std::vector<schedule>& all) : all_(all), ranks_(all.size()) {
     for (std::size_t r = 0; r < all.size(); ++r) {
-      ranks_[r].come.resize(all[r].messages.size());
+      ranks_[r].arrived.resize(all[r].messages.size());
       ranks_[r].peers.resize(all[r].messages.size(), nullptr);
       ranks_[r].begins.resize(all[r].rounds.size());
       ranks_[r].ends.resize(all[r].rounds.size());
@@ -76,12 +76,12 @@ class pace {
   [[nodiscard]] std::size_t ends(std::size_t rank, std::size_t round) const { return ranks_[rank].ends[round]; }
   [[nodiscard]] std::size_t of(std::size_t rank, std::uint32_t m) const {
     const one& r = ranks_[rank];
-    return r.peers[m] != nullptr ? std::max(r.come[m], *r.peers[m]) : r.come[m];
+    return r.peers[m] != nullptr ? std::max(r.arrived[m], *r.peers[m]) : r.arrived[m];
   }
 
  private:
   struct one {
-    std::vector<std::size_t> come;          // to each message
+    std::vector<std::size_t> arrived;       // to each message
     std::vector<const std::size_t*> peers;  // when the other rank arrives at it
     std::vector<std::size_t> begins, ends;  // of rounds
   };
@@ -101,8 +101,8 @@ class pace {
           } else if (!waiting.empty()) {
             const auto [from, index] = waiting.front();
             waiting.pop_front();
-            ranks_[r].peers[m] = &ranks_[from].come[index];
-            ranks_[from].peers[index] = &ranks_[r].come[m];
+            ranks_[r].peers[m] = &ranks_[from].arrived[index];
+            ranks_[from].peers[index] = &ranks_[r].arrived[m];
           }
         }
   }
@@ -127,8 +127,8 @@ class pace {
         } else if (r.lanes > 0 && m != first && s.messages[m].waits) {
           stage = stage_end + 1;
         }
-        later = later || mine.come[m] != stage;
-        mine.come[m] = stage;
+        later = later || mine.arrived[m] != stage;
+        mine.arrived[m] = stage;
         stage_end = std::max({stage_end, stage, of(rank, m)});
         end = std::max(end, stage_end);
       }

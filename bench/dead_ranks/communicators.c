@@ -16,7 +16,7 @@ static void die(int number) {
   kill(getpid(), SIGKILL);
 }
 
-static void tell_that_it_hangs(int number) {
+static void report_that_it_hangs(int number) {
   static const char text[] = "hangs\n";
   (void)number;
   if (write(STDOUT_FILENO, text, sizeof text - 1) < 0) _exit(10);
@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     signal(SIGALRM, die);
     setitimer(ITIMER_REAL, &once, NULL);
   } else {
-    signal(SIGALRM, tell_that_it_hangs);
+    signal(SIGALRM, report_that_it_hangs);
     alarm(patience);
   }
   while (code == MPI_SUCCESS) {

@@ -45,8 +45,8 @@ bool counts_now(int tag, MPI_Comm c) {
 void sent(std::size_t n, MPI_Datatype t, int to, int tag, MPI_Comm c) {
   if (counts_now(tag, c)) all.sent(counts::bytes_of(n, t), to, tag, c);
 }
-void asked(int from, int tag, MPI_Comm c) {
-  if (counts_now(tag, c)) all.asked(from, tag, c);
+void requested(int from, int tag, MPI_Comm c) {
+  if (counts_now(tag, c)) all.requested(from, tag, c);
 }
 
 // ---- The table ----
@@ -72,11 +72,11 @@ int my_send(const void* b, std::size_t n, MPI_Datatype t, int to, int tag, int m
 }
 int my_irecv(void* b, std::size_t n, MPI_Datatype t, int from, int tag, MPI_Comm c, void** r) {
   const int code = call(irecv, b, n, t, from, tag, c, r);
-  asked(from, tag, c);
+  requested(from, tag, c);
   return code;
 }
 int my_recv(void* b, std::size_t n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* status) {
-  asked(from, tag, c);
+  requested(from, tag, c);
   return call(recv, b, n, t, from, tag, c, status);
 }
 int my_isend_init(const void* b, std::size_t n, MPI_Datatype t, int to, int tag, int mode, MPI_Comm c, void** r) {

@@ -62,11 +62,11 @@ void point(const experiment& e, double x, const std::string& workload, count_t b
                                 harness::buffering::one_buffer, bytes, 1);
   harness::arenas memory(std::pmr::new_delete_resource(), test.calls());
   std::vector<harness::contender> contenders(variants.size() + 1);
-  contenders[0].asked = "native";
+  contenders[0].requested = "native";
   contenders[0].raw = true;
   const auto limit = static_cast<std::size_t>(static_cast<double>(bytes) * memory_percent / 100);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    contenders[i + 1].asked = variants[i].algorithm;
+    contenders[i + 1].requested = variants[i].algorithm;
     contenders[i + 1].opts = variants[i].opts;
     contenders[i + 1].opts.memory = limit;
   }

@@ -46,14 +46,14 @@ int main(int argc, char **argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const size_t all = (size_t)ranks * (size_t)bytes;
-  char *const recv = malloc(all), *const plain = malloc(all), *asked = NULL, *common = NULL;
+  char *const recv = malloc(all), *const plain = malloc(all), *requested = NULL, *common = NULL;
   MPI_Win window;
-  MPI_Alloc_mem((MPI_Aint)all, MPI_INFO_NULL, &asked);
+  MPI_Alloc_mem((MPI_Aint)all, MPI_INFO_NULL, &requested);
   MPI_Win_allocate_shared((MPI_Aint)all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &common, &window);
   memset(recv, 0, all);
-  const double touches[] = {touch(plain, all), touch(asked, all), touch(common, all)};
+  const double touches[] = {touch(plain, all), touch(requested, all), touch(common, all)};
   for (int round = 0; round < 3; ++round) {
-    const double times[] = {time_of(plain, recv, bytes), time_of(asked, recv, bytes), time_of(common, recv, bytes)};
+    const double times[] = {time_of(plain, recv, bytes), time_of(requested, recv, bytes), time_of(common, recv, bytes)};
     if (rank == 0)
       printf(
           "%d ranks, %d bytes: malloc %.1f us, MPI_Alloc_mem %.1f, window %.1f; first touch %.0f, %.0f, %.0f us a "
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
           ranks, bytes, times[0], times[1], times[2], touches[0], touches[1], touches[2]);
   }
   MPI_Win_free(&window);
-  MPI_Free_mem(asked);
+  MPI_Free_mem(requested);
   free(plain);
   free(recv);
   MPI_Finalize();

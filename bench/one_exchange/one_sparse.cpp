@@ -52,18 +52,18 @@ class all_senders {
   }
 
   // Bytes that are not what they should be, in any order of sources.
-  [[nodiscard]] count_t wrong_bytes(const sparse_came& came) const {
+  [[nodiscard]] count_t wrong_bytes(const sparse_arrived& arrived) const {
     count_t wrong = 0;
     std::size_t at = 0;
     std::vector<bool> seen(sources_.size());
-    for (std::size_t i = 0; i < came.sources.size(); ++i) {
-      const auto n = as_size(came.counts[i]);
-      const auto known = as_size(std::ranges::lower_bound(sources_, came.sources[i]) - sources_.begin());
-      if (known == sources_.size() || sources_[known] != came.sources[i] || counts_[known] != came.counts[i] ||
+    for (std::size_t i = 0; i < arrived.sources.size(); ++i) {
+      const auto n = as_size(arrived.counts[i]);
+      const auto known = as_size(std::ranges::lower_bound(sources_, arrived.sources[i]) - sources_.begin());
+      if (known == sources_.size() || sources_[known] != arrived.sources[i] || counts_[known] != arrived.counts[i] ||
           seen[known])
-        wrong += std::max<count_t>(came.counts[i], 1);
+        wrong += std::max<count_t>(arrived.counts[i], 1);
       else
-        wrong += wrong_in_pattern(std::span(came.data).subspan(at, n), came.sources[i], rank_);
+        wrong += wrong_in_pattern(std::span(arrived.data).subspan(at, n), arrived.sources[i], rank_);
       if (known < sources_.size()) seen[known] = true;
       at += n;
     }
@@ -119,31 +119,31 @@ struct run {
   [[nodiscard]] nlohmann::json operator()(int ranks) const {
     statistics s;
     const options o{.algorithm = way, .stats = &s};
-    sparse_came came;
+    sparse_arrived arrived;
     std::unique_ptr<hand_written_sparse> by_hand;
     if (const auto* const known = find_sparse_method(way)) by_hand = known->make(MPI_COMM_WORLD);
     if (way == "counts_by_taquin") by_hand = std::make_unique<counts_exchanged_by<of_taquin>>(of_taquin{}, ranks);
     const auto exchange = [&] {
-      if (by_hand) return by_hand->run(sent, came);
+      if (by_hand) return by_hand->run(sent, arrived);
       static_cast<void>(
           detail::sparse_access::make({sent.data.data(), sent.destinations, count_view(sent.counts.data()), MPI_BYTE},
                                       MPI_COMM_WORLD, o, nullptr, [&](const sparse_call& call) -> void* {
-                                        came.sources.assign(call.sources().begin(), call.sources().end());
-                                        came.counts.assign(call.counts().begin(), call.counts().end());
-                                        came.data.resize(as_size(call.total()));
-                                        return came.data.data();
+                                        arrived.sources.assign(call.sources().begin(), call.sources().end());
+                                        arrived.counts.assign(call.counts().begin(), call.counts().end());
+                                        arrived.data.resize(as_size(call.total()));
+                                        return arrived.data.data();
                                       }));
     };
     double took = 0;
     count_t wrong = 0;
     for (int i = 0; i < calls; ++i) {
-      std::ranges::fill(came.data, std::byte{0xA5});
+      std::ranges::fill(arrived.data, std::byte{0xA5});
       TAQUIN_MPI(MPI_Barrier(MPI_COMM_WORLD));
       took = MPI_Wtime();
       exchange();
       took = MPI_Wtime() - took;
       TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-      wrong += all.wrong_bytes(came);
+      wrong += all.wrong_bytes(arrived);
     }
     TAQUIN_MPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     return {{"way", way},

@@ -105,13 +105,13 @@ class race {
     std::exclusive_scan(in.begin(), in.end(), in_at.begin(), 0);
     const auto arriving = detail::as_size(in_at.back() + in.back());
     all_.each([&]<class T>(std::vector<T>& column) {
-      std::vector<T> out(s_.items), came(arriving);
+      std::vector<T> out(s_.items), arrived(arriving);
       auto next = at;
       for (std::size_t k = 0; k < s_.items; ++k) out[detail::as_size(next[detail::as_size(to_[k])]++)] = column[k];
       const MPI_Datatype type = detail::basic_type<T>();
-      TAQUIN_MPI(MPI_Alltoallv(out.data(), counts.data(), at.data(), type, came.data(), in.data(), in_at.data(), type,
-                               MPI_COMM_WORLD));
-      column.assign(came.begin(), came.end());
+      TAQUIN_MPI(MPI_Alltoallv(out.data(), counts.data(), at.data(), type, arrived.data(), in.data(), in_at.data(),
+                               type, MPI_COMM_WORLD));
+      column.assign(arrived.begin(), arrived.end());
     });
   }
 

@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
     if (!a.summary.empty()) return taquin::regret::summarise_files(a.summary, a.json);
     if (!a.cell.empty()) static_cast<void>(taquin::regret::parse_cell(a.cell));
   } catch (const std::exception& e) {
-    taquin::harness::say_once({}, fmt::format("bench_regret: {}\n", e.what()));
+    taquin::harness::print_once({}, fmt::format("bench_regret: {}\n", e.what()));
     return taquin::harness::usage_status;
   }
   return taquin::harness::in_session([&](int rank, int ranks) { return taquin::regret::work(a, rank, ranks); });

@@ -55,10 +55,10 @@ std::vector<contender> line_up(const cell& c, const test_case& test) {
   names.insert(names.begin(), "auto");
   if (c.how == buffering::separate) names.insert(names.begin() + 1, "native");
   std::vector<contender> all(names.size() + 1);
-  all[0].asked = "native";
+  all[0].requested = "native";
   all[0].raw = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    all[i + 1].asked = names[i];
+    all[i + 1].requested = names[i];
     all[i + 1].opts.memory = c.memory;
   }
   return all;
@@ -75,12 +75,12 @@ nlohmann::json prediction_errors(const cell& c, int ranks, const std::vector<con
   nlohmann::json errors = nlohmann::json::object();
   if (!c.persistent || c.memory != unlimited) return errors;
   for (const auto& one : all) {
-    if (one.raw || one.fault || one.asked == "auto") continue;
+    if (one.raw || one.fault || one.requested == "auto") continue;
     const double measured = median(one.seconds);
     for (const model_kind k : all_models) {
       known.model.kind = k;
-      const double predicted = detail::predict(*detail::find_algorithm(one.asked), shape, {}, true, known);
-      errors[std::string(name_of(k))][one.asked] = predicted / measured;
+      const double predicted = detail::predict(*detail::find_algorithm(one.requested), shape, {}, true, known);
+      errors[std::string(name_of(k))][one.requested] = predicted / measured;
     }
   }
   return errors;
@@ -101,14 +101,14 @@ nlohmann::json measure_cell(const cell& c, int ranks, int repetitions) {
   // As ratios to the raw call, which ran beside each: median and 95% interval.
   for (const auto& one : all) {
     if (one.raw || one.fault) continue;
-    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.asked, one.wrong));
+    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.requested, one.wrong));
     const summary ratio = summarise(one.ratios);
     const nlohmann::json result{ratio.median, ratio.ci95.low, ratio.ci95.high};
-    if (one.asked == "auto") {
+    if (one.requested == "auto") {
       r["chosen"] = one.name;
       r["auto"] = result;
     } else {
-      r["algorithms"][one.asked] = result;
+      r["algorithms"][one.requested] = result;
     }
   }
   r["predicted_over_measured"] = prediction_errors(c, ranks, all);

@@ -27,7 +27,7 @@ namespace taquin::bench {
 
 namespace {
 
-using harness::sparse_came;
+using harness::sparse_arrived;
 using harness::sparse_problem;
 
 // One contender.
@@ -41,12 +41,12 @@ struct runner {
 class mover {
  public:
   void move(const harness::sparse_sent& sent, const std::vector<int>& from, const std::vector<int>& bytes,
-            sparse_came& came) {
-    came.sources.assign(from.begin(), from.end());
-    came.counts.assign(bytes.begin(), bytes.end());
-    came.data.resize(static_cast<std::size_t>(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})));
+            sparse_arrived& arrived) {
+    arrived.sources.assign(from.begin(), from.end());
+    arrived.counts.assign(bytes.begin(), bytes.end());
+    arrived.data.resize(static_cast<std::size_t>(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})));
     requests_.clear();
-    std::byte* at = came.data.data();
+    std::byte* at = arrived.data.data();
     for (std::size_t i = 0; i < from.size(); at += bytes[i++])
       TAQUIN_MPI(PMPI_Irecv(at, bytes[i], MPI_BYTE, from[i], tag, MPI_COMM_WORLD, &requests_.emplace_back()));
     const std::byte* out = sent.data.data();
@@ -61,14 +61,14 @@ class mover {
   std::vector<MPI_Request> requests_;
 };
 
-void by_taquin(const sparse_problem& x, sparse_came& came) {
+void by_taquin(const sparse_problem& x, sparse_arrived& arrived) {
   const sparse_blocks blocks{x.sent.data.data(), x.sent.destinations, count_view(x.sent.counts.data()), MPI_BYTE};
   static_cast<void>(
       detail::sparse_access::make(blocks, MPI_COMM_WORLD, {}, nullptr, [&](const sparse_call& call) -> void* {
-        came.sources.assign(call.sources().begin(), call.sources().end());
-        came.counts.assign(call.counts().begin(), call.counts().end());
-        came.data.resize(detail::as_size(call.total()));
-        return came.data.data();
+        arrived.sources.assign(call.sources().begin(), call.sources().end());
+        arrived.counts.assign(call.counts().begin(), call.counts().end());
+        arrived.data.resize(detail::as_size(call.total()));
+        return arrived.data.data();
       }));
 }
 
@@ -94,10 +94,10 @@ struct by_peer {
   std::vector<int> numbers{}, from{}, bytes{};
   mover data{};
 
-  void run(const sparse_problem& x, sparse_came& came) {
+  void run(const sparse_problem& x, sparse_arrived& arrived) {
     numbers.assign(x.sent.counts.begin(), x.sent.counts.end());
     way->find(x.sent.destinations, numbers, from, bytes);
-    data.move(x.sent, from, bytes, came);
+    data.move(x.sent, from, bytes, arrived);
   }
 };
 
@@ -106,24 +106,24 @@ int measure(const std::vector<peer>& peers, int rank, char** argv, int argc) {
                          1);
   const int repetitions = argc > 3 ? std::atoi(argv[3]) : 30;
   const int calls = argc > 4 ? std::atoi(argv[4]) : 50;
-  sparse_came came;
-  std::vector<runner> all{{"taquin", [&] { by_taquin(x, came); }}};
+  sparse_arrived arrived;
+  std::vector<runner> all{{"taquin", [&] { by_taquin(x, arrived); }}};
   std::vector<by_peer> states;
   states.reserve(peers.size());
   for (const peer& p : peers) {
     by_peer& s = states.emplace_back(by_peer{.way = p.make(MPI_COMM_WORLD)});
-    all.push_back({std::string(p.name), [&] { s.run(x, came); }});
+    all.push_back({std::string(p.name), [&] { s.run(x, arrived); }});
   }
   count_t wrong = 0;
   for (int k = -1; k < repetitions; ++k) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       runner& r = all[(i + detail::as_size(k + 1)) % all.size()];
-      std::ranges::fill(came.data, std::byte{0});
+      std::ranges::fill(arrived.data, std::byte{0});
       TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
       const double begun = MPI_Wtime();
       for (int n = 0; n < calls; ++n) r.run();
       const double seconds = slowest((MPI_Wtime() - begun) / calls);
-      wrong += x.wrong_bytes(came);
+      wrong += x.wrong_bytes(arrived);
       if (k >= 0) r.seconds.push_back(seconds);
     }
   }

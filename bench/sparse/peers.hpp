@@ -20,7 +20,7 @@ class finder {
   finder& operator=(const finder&) = delete;
   virtual ~finder() = default;
   virtual void find(const std::vector<int>& to, std::vector<int>& numbers, std::vector<int>& from,
-                    std::vector<int>& came) = 0;
+                    std::vector<int>& arrived) = 0;
 };
 
 struct peer {

@@ -15,7 +15,7 @@ class two_sided final : public finder {
  public:
   explicit two_sided(MPI_Comm comm) : comm_(comm) {}
   void find(const std::vector<int>& to, std::vector<int>& numbers, std::vector<int>& from,
-            std::vector<int>& came) override {
+            std::vector<int>& arrived) override {
     check(PetscCommBuildTwoSidedSetType(comm_, Type));
     PetscMPIInt sources = 0;
     PetscMPIInt* ranks = nullptr;
@@ -23,7 +23,7 @@ class two_sided final : public finder {
     check(PetscCommBuildTwoSided(comm_, 1, MPI_INT, static_cast<PetscMPIInt>(to.size()), to.data(), numbers.data(),
                                  &sources, &ranks, static_cast<void*>(&values)));
     from.assign(ranks, ranks + sources);
-    came.assign(values, values + sources);
+    arrived.assign(values, values + sources);
     check(PetscFree(ranks));
     check(PetscFree(values));
   }

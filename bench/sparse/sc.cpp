@@ -19,13 +19,13 @@ class tree final : public finder {
     for (sc_array_t* a : {to_, from_, payload_}) sc_array_destroy(a);
   }
   void find(const std::vector<int>& to, std::vector<int>& numbers, std::vector<int>& from,
-            std::vector<int>& came) override {
+            std::vector<int>& arrived) override {
     fill(to_, to);
     fill(payload_, numbers);
     sc_notify_ext(to_, from_, payload_, Children, Children, Children, comm_);
     MPI_Barrier(comm_);
     read(from_, from);
-    read(payload_, came);
+    read(payload_, arrived);
   }
 
  private:

@@ -113,7 +113,7 @@ invalid_elements guard(const char* doing, F call) {
 /// Calls `step()`, which throws on all ranks when the elements of any rank are invalid. The rank whose code threw gets
 /// its exception nested in that error.
 template <class F>
-auto told(const invalid_elements& invalid, F step) {
+auto reported(const invalid_elements& invalid, F step) {
   try {
     return step();
   } catch (const usage_error& e) {
@@ -284,7 +284,7 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
     return read_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination, keeps);
   });
   const std::size_t room = room_of(elements);
-  const std::size_t arriving = told(invalid, [&] { return m.plan(invalid.text(), room, room * sizeof(T)); });
+  const std::size_t arriving = reported(invalid, [&] { return m.plan(invalid.text(), room, room * sizeof(T)); });
   auto lacking = guard("the container", [&] {
     if constexpr (requires { elements.reserve(arriving); })
       if (arriving > room) elements.reserve(arriving);
@@ -297,7 +297,7 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
         return sort_by_destination(m, std::span<T>(std::ranges::data(elements), before), destination);
       });
   try {
-    told(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
+    reported(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
     void* const data = std::ranges::data(elements);
     m.run(std::span(&data, 1));
   } catch (const error& e) {
@@ -367,13 +367,13 @@ requires std::is_trivially_copyable_v<T> std::size_t migrate(std::span<T> storag
     return detail::read_destinations(m, std::span<const T>(storage.first(there)), destination, keeps);
   });
   const std::size_t arriving =
-      detail::told(invalid, [&] { return m.plan(invalid.text(), storage.size(), std::nullopt); });
+      detail::reported(invalid, [&] { return m.plan(invalid.text(), storage.size(), std::nullopt); });
   detail::invalid_elements wrong;
   if constexpr (detail::may_call_twice<T, Destination>)
     if (!keeps)
       wrong = detail::guard("the destinations",
                             [&] { return detail::sort_by_destination(m, storage.first(there), destination); });
-  detail::told(wrong, [&] { m.ready(wrong.text(), wrong.mpi_class); });
+  detail::reported(wrong, [&] { m.ready(wrong.text(), wrong.mpi_class); });
   void* const data = storage.data();
   m.run(std::span(&data, 1));
   return arriving;

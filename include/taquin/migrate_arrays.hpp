@@ -67,7 +67,7 @@ requires detail::growable<First> &&
     (detail::growable<More>&&...) void migrate(Destination&& destination, MPI_Comm comm, const redistribute_options& o,
                                                First& first, More&... more) {
   using detail::guard;
-  using detail::told;
+  using detail::reported;
   const std::array arrays{detail::array_of<std::ranges::range_value_t<First>>(MPI_DATATYPE_NULL),
                           detail::array_of<std::ranges::range_value_t<More>>(MPI_DATATYPE_NULL)...};
   const std::array sizes{static_cast<std::size_t>(std::ranges::size(first)),
@@ -84,14 +84,14 @@ requires detail::growable<First> &&
   for (std::size_t a = 0; a < rooms.size(); ++a)
     storage = std::max(storage, rooms[a] * static_cast<std::size_t>(arrays[a].length));
   const std::size_t arriving =
-      told(invalid, [&] { return m.plan(invalid.text(), *std::ranges::min_element(rooms), storage); });
+      reported(invalid, [&] { return m.plan(invalid.text(), *std::ranges::min_element(rooms), storage); });
   const auto lacking = guard("the container", [&] {
     detail::grow(first, arriving);
     (detail::grow(more, arriving), ...);
     return std::string();
   });
   try {
-    told(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
+    reported(lacking, [&] { m.ready(lacking.text(), lacking.mpi_class); });
     const std::array<void*, 1 + sizeof...(More)> data{std::ranges::data(first), std::ranges::data(more)...};
     m.run(data);
   } catch (const error& e) {
@@ -120,7 +120,7 @@ requires std::is_trivially_copyable_v<First> &&(std::is_trivially_copyable_v<Mor
     if (count > room) return "more items than the storage holds";
     return detail::fill_by_index(m, before, destination);
   });
-  const std::size_t arriving = detail::told(invalid, [&] { return m.plan(invalid.text(), room, std::nullopt); });
+  const std::size_t arriving = detail::reported(invalid, [&] { return m.plan(invalid.text(), room, std::nullopt); });
   m.ready(nullptr, MPI_SUCCESS);
   const std::array<void*, 1 + sizeof...(More)> data{first.data(), more.data()...};
   m.run(data);

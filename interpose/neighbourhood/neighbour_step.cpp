@@ -22,7 +22,7 @@ namespace taquin::interpose {
 namespace {
 
 // Of all ranks: some block is a message.
-detail::internode::record told(bool any_message) noexcept {
+detail::internode::record reported(bool any_message) noexcept {
   detail::internode::record r{};
   r[0] = std::byte{any_message};
   return r;
@@ -104,11 +104,11 @@ void neighbour_step::run(const blocks& send, const blocks& recv) {
                           &messages_[sources_.size() + d]));
     any = true;
   }
-  step_.publish(told(any));
+  step_.publish(reported(any));
   had_messages_ = step_.complete(either, any)[0] != std::byte{0};
   for (std::size_t s = 0; s < sources_.size(); ++s)
     if (sources_[s] >= 0) take(s, recv[static_cast<int>(s)], recv);
-  for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !messages_complete(recv, !mpi::must_look());) waiting.pause();
+  for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !messages_complete(recv, !mpi::must_poll());) waiting.pause();
 }
 
 void neighbour_step::write(const blocks& send) {
@@ -133,21 +133,21 @@ void neighbour_step::truncated(int peer, count_t bytes, count_t room) noexcept {
 void neighbour_step::take(std::size_t source, const block& b, const blocks& recv) {
   const int peer = sources_[source];
   const auto room = detail::as_size(b.bytes());
-  std::span<const std::byte> came = step_.block(peer);
+  std::span<const std::byte> arrived = step_.block(peer);
   std::vector<std::byte> unexpected;
   if (step_.elsewhere(peer)) {
     if (messages_[source] != MPI_REQUEST_NULL) return;
     mpi::probed message;
-    for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !message.look(comm_->get(), tag_, peer);) waiting.pause();
+    for (mpi::backoff waiting(comm_->get(), tag_, nullptr); !message.poll(comm_->get(), tag_, peer);) waiting.pause();
     unexpected.resize(detail::as_size(message.bytes));
     message.receive(unexpected.data());
-    came = unexpected;
+    arrived = unexpected;
   } else {
     mpi::abandon(messages_[source], mpi::request_kind::receive);
   }
-  if (came.size() > room) truncated(peer, static_cast<count_t>(came.size()), b.bytes());
-  const std::size_t n = std::min(came.size(), room);
-  if (n > 0) detail::unpack_first(came.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
+  if (arrived.size() > room) truncated(peer, static_cast<count_t>(arrived.size()), b.bytes());
+  const std::size_t n = std::min(arrived.size(), room);
+  if (n > 0) detail::unpack_first(arrived.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
 }
 
 bool neighbour_step::messages_complete(const blocks& recv, bool block) {

@@ -296,7 +296,7 @@ bool neighbour_exchange::messages_complete(bool block) {
   return true;
 }
 
-bool neighbour_exchange::slots_have_come() {
+bool neighbour_exchange::slots_have_arrived() {
   std::erase_if(waits_for_, [this](std::size_t source) { return take(source); });
   return waits_for_.empty();
 }
@@ -308,8 +308,8 @@ void neighbour_exchange::end() {
 
 bool neighbour_exchange::test() {
   const bool over = in_call([this] {
-    if (slots_have_come() && messages_complete(false)) return true;
-    mpi::present::look();
+    if (slots_have_arrived() && messages_complete(false)) return true;
+    mpi::present::poll();
     return false;
   });
   if (over) end();
@@ -320,8 +320,8 @@ bool neighbour_exchange::test() {
 // arrived, waiting in the MPI library is possible.
 void neighbour_exchange::wait() {
   in_call([this] {
-    for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_come();) waiting.pause();
-    for (mpi::backoff waiting(this); !messages_complete(!mpi::must_look());) waiting.pause();
+    for (mpi::backoff waiting(n_->comm_->get(), n_->tag_, this); !slots_have_arrived();) waiting.pause();
+    for (mpi::backoff waiting(this); !messages_complete(!mpi::must_poll());) waiting.pause();
   });
   end();
 }

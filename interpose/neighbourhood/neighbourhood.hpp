@@ -71,7 +71,7 @@ class neighbourhood {
   static std::shared_ptr<neighbourhood> make(member m, detail::mapping memory);
   /// To be called once all ranks have made theirs, before the first exchange. Local. False where a source here does not
   /// have this rank as a destination.
-  [[nodiscard]] bool all_have_come() noexcept;
+  [[nodiscard]] bool all_have_arrived() noexcept;
   /// Of the n-th rank here.
   [[nodiscard]] std::byte* notes(int nth) const noexcept;
   neighbourhood(const neighbourhood&) = delete;
@@ -190,7 +190,7 @@ class neighbour_exchange final : private mpi::awaited {
   void deliver(std::size_t source, const std::byte* from, std::size_t bytes);
   void drop(std::size_t source, std::size_t bytes);
   void too_long(std::size_t source, count_t bytes) noexcept;
-  [[nodiscard]] bool slots_have_come();
+  [[nodiscard]] bool slots_have_arrived();
   [[nodiscard]] bool messages_complete(bool block);
   void end();
   void describe(mpi::wait_record& note) const override;

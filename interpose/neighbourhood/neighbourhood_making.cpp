@@ -45,7 +45,7 @@ std::shared_ptr<neighbourhood> neighbourhood_making::finish(MPI_Comm comm, std::
     in_progress_.wait(comm, number, name);
     attach();
   }
-  if (!all(comm, number, joined_ != nullptr) || !all(comm, number, joined_->all_have_come())) return nullptr;
+  if (!all(comm, number, joined_ != nullptr) || !all(comm, number, joined_->all_have_arrived())) return nullptr;
   detail::mapping::close(mine_.key);
   return joined_;
 }
@@ -59,8 +59,9 @@ bool neighbourhood_making::all(MPI_Comm comm, std::uint64_t number, bool good) {
 
 // The same on all ranks.
 bool neighbourhood_making::all_can() const noexcept {
-  return std::ranges::all_of(all_, [](const told& t) { return t.tag >= 0; }) &&
-         (member_.here.size() == all_.size() || std::ranges::any_of(all_, [](const told& t) { return t.here > 0; }));
+  return std::ranges::all_of(all_, [](const reported& t) { return t.tag >= 0; }) &&
+         (member_.here.size() == all_.size() ||
+          std::ranges::any_of(all_, [](const reported& t) { return t.here > 0; }));
 }
 
 void neighbourhood_making::attach() {
@@ -71,7 +72,7 @@ void neighbourhood_making::attach() {
   for (const int rank : member_.here) widest = std::max(widest, all_[detail::as_size(rank)].here);
   try {
     std::vector<int> tags(all_.size());
-    std::ranges::transform(all_, tags.begin(), &told::tag);
+    std::ranges::transform(all_, tags.begin(), &reported::tag);
     if (!memory_.empty())
       joined_ = neighbourhood::make({.messages = std::move(messages_),
                                      .rank = member_.rank,

@@ -66,7 +66,7 @@ class neighbourhood_making {
  private:
   enum class stage : std::uint8_t { first, publishing, joined, over };
   // The record of each rank for all others.
-  struct told {
+  struct reported {
     std::int32_t tag = -1;    // of its incoming messages; −1: it cannot take part
     std::int32_t here = 0;    // destinations on its node
     detail::mapping_key key;  // of the memory of its node, which the first rank there makes
@@ -80,8 +80,8 @@ class neighbourhood_making {
   member member_;
   stage stage_ = stage::first;
   mpi::communicator::lease messages_;
-  told mine_;
-  std::vector<told> all_;
+  reported mine_;
+  std::vector<reported> all_;
   std::int32_t good_ = 0, all_good_ = 0;
   detail::mapping memory_;
   pending_collective in_progress_;

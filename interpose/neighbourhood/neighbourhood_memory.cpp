@@ -90,7 +90,7 @@ bool neighbourhood::take_pages() {
   return true;
 }
 
-bool neighbourhood::all_have_come() noexcept {
+bool neighbourhood::all_have_arrived() noexcept {
   bool known = true;
   for (edge& e : in_) {
     const int source = number_here(e.peer);

@@ -111,7 +111,7 @@ void complete_names(recorder_state& s) {
   }
 }
 
-void tell_waiting_apart(observed_comm& c, MPI_Comm comm) {
+void report_waiting_apart(observed_comm& c, MPI_Comm comm) {
   struct last_entry {
     double begin;
     int rank;

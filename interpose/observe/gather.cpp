@@ -61,11 +61,12 @@ std::string command_line() {
   return text;
 }
 
-void tell_what_else(const std::vector<rank_log>& logs) {
+void report_what_else(const std::vector<rank_log>& logs) {
   std::array<std::uint64_t, static_cast<std::size_t>(other_call::kinds)> all{};
   for (const rank_log& log : logs)
     for (std::size_t i = 0; i < all.size() && i < log.others.size(); ++i) all[i] += log.others[i];
-  say("the program made no all-to-all calls: the recording is empty. On all ranks it sent " + std::to_string(all[0]) +
+  print_message(
+      "the program made no all-to-all calls: the recording is empty. On all ranks it sent " + std::to_string(all[0]) +
       " messages point to point" +
       (all[1] > 0 ? ", " + std::to_string(all[1]) + " of them by MPI_Sendrecv, which taquin cannot serve" : ""));
 }
@@ -106,11 +107,11 @@ void write_observations() noexcept {
       if (!given.record.empty()) {
         try {
           const workloads::traffic traffic = assemble(logs);
-          if (traffic.calls.empty()) tell_what_else(logs);
+          if (traffic.calls.empty()) report_what_else(logs);
           write_traffic(traffic, given.record);
-          say("recording written to " + given.record);
+          print_message("recording written to " + given.record);
         } catch (const std::exception& e) {
-          say("nothing is recorded: ", e.what());
+          print_message("nothing is recorded: ", e.what());
         }
       }
       if (!given.trace.empty()) write_trace(logs, given.trace_limit, given.trace);
@@ -119,7 +120,7 @@ void write_observations() noexcept {
     }
     TAQUIN_MPI(PMPI_Comm_free(&comm));
   } catch (const std::exception& e) {
-    say("the observations are lost: ", e.what());
+    print_message("the observations are lost: ", e.what());
   }
 }
 

@@ -106,8 +106,8 @@ static std::string metrics_of(const std::vector<rank_log>& logs) {
 
 void write_metrics(const std::vector<rank_log>& logs, const std::string& file) {
   const auto why = detail::replace_file(file, metrics_of(logs), detail::links::replaced);
-  say(why ? fmt::format("no metrics are written: cannot write {}: {}", file, *why)
-          : fmt::format("metrics written to {}", file));
+  print_message(why ? fmt::format("no metrics are written: cannot write {}: {}", file, *why)
+                    : fmt::format("metrics written to {}", file));
 }
 
 }  // namespace taquin::interpose

@@ -50,13 +50,13 @@ void compare_clocks(recorder_state& s, int rank, const std::vector<int>& first) 
         TAQUIN_MPI(PMPI_Send(&theirs, 1, MPI_DOUBLE, other, 0, comm));
         continue;
       }
-      const double asked = now();
+      const double requested = now();
       TAQUIN_MPI(PMPI_Send(&theirs, 1, MPI_DOUBLE, 0, 0, comm));
       TAQUIN_MPI(PMPI_Recv(&theirs, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE));
       const double answered = now();
-      if (quickest >= 0 && answered - asked >= quickest) continue;
-      quickest = answered - asked;
-      s.offset = asked + quickest / 2 - theirs;
+      if (quickest >= 0 && answered - requested >= quickest) continue;
+      quickest = answered - requested;
+      s.offset = requested + quickest / 2 - theirs;
     }
   }
   TAQUIN_MPI(PMPI_Comm_free(&comm));
@@ -196,7 +196,7 @@ call_event::call_event(MPI_Comm on, call_kind kind, call_form form, const void* 
   if (s.full && kind != call_kind::sparse && c.calls % sampling == 0) traits.sample();
   if (nth >= most_open && nth % sampled_entry != 0) return;
   if (c.open.size() == most_open) {  // all ranks have entered as many calls, whatever their outcome
-    tell_waiting_apart(c, on);
+    report_waiting_apart(c, on);
     begin = s.clock.ticks();
     c.stands_for = sampled_entry;
   }

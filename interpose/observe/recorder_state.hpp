@@ -122,7 +122,7 @@ int forget_communicator(MPI_Comm comm, int keyval, void* value, void* state);
 void complete_names(recorder_state& s);
 
 /// Finds the last rank of each call. All ranks have made equally many calls on the communicator.
-void tell_waiting_apart(observed_comm& c, MPI_Comm comm);
+void report_waiting_apart(observed_comm& c, MPI_Comm comm);
 /// The rest of that, for the log.
 void keep_open_entries(recorder_state& s);
 

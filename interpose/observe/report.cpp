@@ -148,21 +148,23 @@ void print_sites(const std::vector<merged>& sites, double run, double total) {
   constexpr double percent = 100;
   if (sites.empty()) return;
   const std::vector<place_row> rows = rows_of(sites);
-  say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>7}  call site", "calls", "sent", "time", "waiting", "of run"));
+  print_message(
+      fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>7}  call site", "calls", "sent", "time", "waiting", "of run"));
   for (const place_row& r : std::span(rows).first(std::min(most, rows.size())))
-    say(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", r.calls, show_size(r.bytes),
-                    show_seconds(r.seconds), show_seconds(r.waiting), run > 0 ? percent * r.seconds / run : 0.0, r.text,
-                    r.communicators > 1 ? fmt::format(", {} communicators", r.communicators) : ""));
+    print_message(fmt::format("  {:>10} {:>10} {:>10} {:>10} {:>6.1f}%  {}{}", r.calls, show_size(r.bytes),
+                              show_seconds(r.seconds), show_seconds(r.waiting),
+                              run > 0 ? percent * r.seconds / run : 0.0, r.text,
+                              r.communicators > 1 ? fmt::format(", {} communicators", r.communicators) : ""));
   double all = 0;
   for (const merged& m : sites) all += m.seconds;
   if (fmt::format("{:.3f}", all) != fmt::format("{:.3f}", total))
-    say(fmt::format("  each with the time of its slowest rank: together {:.3f} s; no rank spent more than {:.3f} s",
-                    all, total));
+    print_message(fmt::format(
+        "  each with the time of its slowest rank: together {:.3f} s; no rank spent more than {:.3f} s", all, total));
   for (const merged& m : sites)
     if (m.trial.library > 0)
-      say(fmt::format("  {}: trial lost, {} by the MPI library, {} by taquin", m.place(), show_seconds(m.trial.library),
-                      show_seconds(m.trial.taquin)));
-  if (rows.size() > most) say(fmt::format("  {} more call sites are in the full report", rows.size() - most));
+      print_message(fmt::format("  {}: trial lost, {} by the MPI library, {} by taquin", m.place(),
+                                show_seconds(m.trial.library), show_seconds(m.trial.taquin)));
+  if (rows.size() > most) print_message(fmt::format("  {} more call sites are in the full report", rows.size() - most));
 }
 
 // On all ranks.
@@ -178,40 +180,45 @@ void print_calls(const std::vector<rank_log>& logs, const merged& total, double 
   constexpr double percent = 100;
   const std::uint64_t pairwise = calls_of(logs, other_call::sendrecv);
   if (total.calls == 0 && total.fallbacks.empty() && pairwise > 0) {
-    say(fmt::format(
+    print_message(fmt::format(
         "  this program exchanges by MPI_Sendrecv: {} calls, which taquin cannot serve, and no all-to-all call",
         pairwise));
     return;
   }
-  say(fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
-  say(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
-                  run > 0 ? percent * total.seconds / run : 0.0));
+  print_message(
+      fmt::format("  all-to-all calls     {}, {} sent", total.calls, show_size(static_cast<count_t>(total.bytes))));
+  print_message(fmt::format("  time in them         {:.3f} s, {:.1f}% of the run", total.seconds,
+                            run > 0 ? percent * total.seconds / run : 0.0));
   if (total.waits_known == 0 && total.waits_of > 0)
-    say("  waiting, transfer    not known: the wait of no call was measured");
+    print_message("  waiting, transfer    not known: the wait of no call was measured");
   else
-    say(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
-                    total.waiting.value, total.transfer()));
+    print_message(fmt::format("  waiting, transfer    {:.3f} s until the last rank entered, {:.3f} s after that",
+                              total.waiting.value, total.transfer()));
 }
 
 void print_summary(const std::vector<rank_log>& logs, const merged& total, double run,
                    const std::vector<advice>& advices, bool waits_for_processors) {
-  say(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
+  print_message(fmt::format("report of {} ranks, {:.3f} s from MPI_Init to MPI_Finalize", logs.size(), run));
   print_calls(logs, total, run);
   if (total.waits_known > 0 && total.waits_known < total.waits_of)
-    say(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s", total.waits_known,
-                    total.waits_of, total.waiting.low, total.waiting.high));
-  if (total.calls > 0) say("  algorithms           " + joined(total.algorithms, ", "));
-  say(fmt::format("  peak scratch memory  {}", show_size(static_cast<count_t>(total.peak_memory))));
-  if (waits_for_processors) say("  oversubscribed: more ranks than cores, so times include waiting for a core");
-  for (const auto& [reason, calls] : total.fallbacks) say(fmt::format("  left to MPI          {} {}", calls, reason));
+    print_message(fmt::format("  waiting is estimated from {} of {} calls, 95% interval {:.3f} to {:.3f} s",
+                              total.waits_known, total.waits_of, total.waiting.low, total.waiting.high));
+  if (total.calls > 0) print_message("  algorithms           " + joined(total.algorithms, ", "));
+  print_message(fmt::format("  peak scratch memory  {}", show_size(static_cast<count_t>(total.peak_memory))));
+  if (waits_for_processors)
+    print_message("  oversubscribed: more ranks than cores, so times include waiting for a core");
+  for (const auto& [reason, calls] : total.fallbacks)
+    print_message(fmt::format("  left to MPI          {} {}", calls, reason));
   if (total.compared.sampled > 0)
-    say(fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
+    print_message(
+        fmt::format("  MPI library's own    {:.3f} s instead of {:.3f} s, measured in {} calls, waiting included",
                     total.compared.native, total.compared.own, total.compared.sampled));
   const std::uint64_t messages = calls_of(logs, other_call::point_to_point);
-  if (messages > 0) say(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
+  if (messages > 0)
+    print_message(fmt::format("  point to point       {} messages, which taquin leaves alone", messages));
   constexpr std::size_t most = 3;
   for (std::size_t i = 0; i < std::min(most, advices.size()); ++i)
-    say("  > " + advices[i].text + (advices[i].command.empty() ? "" : ": " + advices[i].command));
+    print_message("  > " + advices[i].text + (advices[i].command.empty() ? "" : ": " + advices[i].command));
 }
 
 // The most ranks that any rank sends to, over all calls; with 1 those that it gets from.
@@ -326,8 +333,8 @@ void write_report(const std::vector<rank_log>& logs) {
   std::string file = s.report_file;
   const auto why = file.empty() ? detail::create_file(stem_named_after(logs.front().program), ".json", text, file)
                                 : detail::replace_file(file, text, detail::links::replaced);
-  say(why ? fmt::format("no report is written: cannot write {}: {}", file, *why)
-          : fmt::format("report written to {}", file));
+  print_message(why ? fmt::format("no report is written: cannot write {}: {}", file, *why)
+                    : fmt::format("report written to {}", file));
 }
 
 }  // namespace taquin::interpose

@@ -95,8 +95,8 @@ std::uint32_t trace::posts(way which, MPI_Comm comm, int peer, int tag, std::uin
   }
 }
 
-void trace::completes(std::uint32_t told) noexcept {
-  if (told > 0) events_[told - 1].end = now_in_ticks();
+void trace::completes(std::uint32_t reported) noexcept {
+  if (reported > 0) events_[reported - 1].end = now_in_ticks();
 }
 
 void trace::hand_over(recorder_state& s, rank_log& log) {

@@ -41,7 +41,7 @@ class trace_of_all {
     pair_calls();
     pair_messages();
     for (const traced& t : all_) add(t);
-    if (left_out_ > 0 && most >= room_for_tracks()) tell_what_is_missing();
+    if (left_out_ > 0 && most >= room_for_tracks()) report_what_is_missing();
     std::ranges::stable_sort(packets_, {}, &timed_packet::nanoseconds);
   }
 
@@ -82,7 +82,7 @@ class trace_of_all {
   void add(const traced& t);
   void add_call(const traced& t, std::uint64_t track);
   void put(perfetto::track_event&& e);
-  void tell_what_is_missing();
+  void report_what_is_missing();
   std::uint64_t track(int rank, kind which, std::uint64_t lane, const char* name);
   std::uint64_t free_lane(const traced& t);
   const std::string& place_of_site(const site_log& s);
@@ -277,7 +277,7 @@ void trace_of_all::add_call(const traced& t, std::uint64_t on) {
   put({.type = event_type::end, .nanoseconds = e.end, .track = on});
 }
 
-void trace_of_all::tell_what_is_missing() {
+void trace_of_all::report_what_is_missing() {
   const std::uint64_t end =
       packets_.empty() ? 0 : std::ranges::max(packets_, {}, &timed_packet::nanoseconds).nanoseconds;
   put({.type = event_type::instant,
@@ -293,11 +293,11 @@ void write_trace(const std::vector<rank_log>& logs, std::uint64_t most, const st
   std::ostringstream text;
   trace.write(text);
   if (const auto why = detail::replace_file(file, text.view(), detail::links::replaced))
-    return say(fmt::format("no trace is written: cannot write {}: {}", file, *why));
-  say(fmt::format("trace of {} events written to {}: open it at ui.perfetto.dev", trace.events(), file));
+    return print_message(fmt::format("no trace is written: cannot write {}: {}", file, *why));
+  print_message(fmt::format("trace of {} events written to {}: open it at ui.perfetto.dev", trace.events(), file));
   if (trace.left_out() > 0)
-    say(fmt::format("the trace lacks {} later events: {} bytes are its limit (TAQUIN_TRACE_LIMIT)", trace.left_out(),
-                    most));
+    print_message(fmt::format("the trace lacks {} later events: {} bytes are its limit (TAQUIN_TRACE_LIMIT)",
+                              trace.left_out(), most));
 }
 
 }  // namespace taquin::interpose

@@ -222,7 +222,7 @@ bool agreed_slots::know_edges(neighbourhood& n) {
     all = all && one != joined::no;
   }
   if (all && mine.load(std::memory_order_relaxed) == joined::memory)
-    mine.store(n.all_have_come() ? joined::edges : joined::never, std::memory_order_release);
+    mine.store(n.all_have_arrived() ? joined::edges : joined::never, std::memory_order_release);
   return mine.load(std::memory_order_relaxed) != joined::never;
 }
 

@@ -90,7 +90,7 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
 int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
   const completing g;
   const double begun = now();
-  const found one = look_at(0, request);
+  const found one = poll_at(0, request);
   if (one.by_plan) {
     one.request->finish();
     return end_one(one, status, begun);
@@ -107,7 +107,7 @@ int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
 int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const completing g;
   const double begun = now();
-  const found one = look_at(0, request);
+  const found one = poll_at(0, request);
   if (one.by_plan) {
     *flag = one.request->poll() ? 1 : 0;
     if (*flag != 0) return end_one(one, status, begun);
@@ -129,7 +129,7 @@ int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const completing g;
-  const found one = look_at(0, &request);
+  const found one = poll_at(0, &request);
   if (!one.by_plan && !one.is_inactive()) return TAQUIN_NEXT(Request_get_status)(request, flag, status);
   *flag = one.is_inactive() || one.request->poll() ? 1 : 0;
   if (*flag != 0) empty(status);

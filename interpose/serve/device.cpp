@@ -131,6 +131,6 @@ bool in_device_memory(const blocks& side, std::size_t peers) noexcept {
 
 bool has_device_runtime() noexcept { return current().any(); }
 
-void look_for_devices() noexcept { static_cast<void>(current()); }
+void find_devices() noexcept { static_cast<void>(current()); }
 
 }  // namespace taquin::interpose

@@ -16,6 +16,6 @@ bool in_device_memory(const blocks& side, std::size_t peers) noexcept;
 bool has_device_runtime() noexcept;
 
 /// Searches for runtimes now, not in the first call.
-void look_for_devices() noexcept;
+void find_devices() noexcept;
 
 }  // namespace taquin::interpose

@@ -49,12 +49,12 @@ int intercepted_Request_get_status_all(int n, const MPI_Request requests[], int*
     let_mpi_progress();
     return MPI_SUCCESS;
   }
-  std::vector<MPI_Status> told(a.passed.size());
+  std::vector<MPI_Status> reported(a.passed.size());
   int code = MPI_SUCCESS;
   *flag = 1;
-  if (a.size() > 0) code = TAQUIN_NEXT(Request_get_status_all)(a.size(), a.passed.data(), flag, told.data());
+  if (a.size() > 0) code = TAQUIN_NEXT(Request_get_status_all)(a.size(), a.passed.data(), flag, reported.data());
   if (code != MPI_SUCCESS || *flag == 0 || statuses == MPI_STATUSES_IGNORE) return code;
-  for (std::size_t i = 0; i < a.places.size(); ++i) statuses[a.places[i]] = told[i];
+  for (std::size_t i = 0; i < a.places.size(); ++i) statuses[a.places[i]] = reported[i];
   for (const int i : a.inactive) empty(statuses + i);
   for (const int i : a.done) empty(statuses + i);
   return code;

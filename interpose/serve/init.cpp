@@ -60,7 +60,7 @@ void stand_aside(const std::exception& why) noexcept {
   const auto* const e = dynamic_cast<const error*>(&why);
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0 || e == nullptr || !e->collective()) say("taquin stands aside: ", why.what());
+  if (rank == 0 || e == nullptr || !e->collective()) print_message("taquin stands aside: ", why.what());
 }
 
 // A part of the beginning; false where it has failed on this rank.
@@ -91,10 +91,10 @@ void begin() noexcept {
   if (other_library) return;
   const bool ends = can(end_with_self);
   if (!agree_to_serve()) return;
-  tell_warnings();
+  report_warnings();
   mpi::at_begin_of_progress_thread = []() noexcept { inside = true; };  // its calls are taquin's
   if (all(ends) && all(can(start_observing)) && all(can(load_site_rules)) && all(can(agreed_slots::begin_all))) {
-    look_for_devices();
+    find_devices();
     begin_service();
   }
 }
@@ -116,7 +116,7 @@ __attribute__((constructor)) void note_begin() {
 
 // `taquin record` of a program without MPI: nothing else would say that there is no file. A script's programs may have
 // written one.
-__attribute__((destructor)) void tell_without_mpi() noexcept try {
+__attribute__((destructor)) void report_without_mpi() noexcept try {
   if (errors < 0) return;
   const std::string& file = settings::get().record;
   if (started || file.empty() || !recorded_process()) return;

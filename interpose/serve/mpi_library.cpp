@@ -57,9 +57,9 @@ bool is_the_library_built_for() noexcept {
   const bool by_abi = runs_by_the_standard_abi();
   if (by_abi == built_for_any && (by_abi || is_named_so(runs))) return true;
   if (first_process())
-    say("this preloaded library was built for " + std::string(built_for) + ", the program runs " +
-        std::string(runs.substr(0, runs.find_first_of(",\n"))) + (by_abi ? " by MPI's standard ABI" : "") +
-        "; taquin stands aside ('taquin wrap' preloads the right one)");
+    print_message("this preloaded library was built for " + std::string(built_for) + ", the program runs " +
+                  std::string(runs.substr(0, runs.find_first_of(",\n"))) + (by_abi ? " by MPI's standard ABI" : "") +
+                  "; taquin stands aside ('taquin wrap' preloads the right one)");
   return false;
 }
 

@@ -77,9 +77,9 @@ moved among_neighbours(MPI_Comm comm, const taquin::exchange& x, const neighbour
   moved r;
   const auto add = [&](std::vector<count_t>& row, bool send, const blocks& side) {
     row.assign(as_size(size), 0);
-    std::vector<int> asked;
-    if (service == nullptr) asked = neighbours_of(comm, send);
-    const auto& peers = service == nullptr ? asked : send ? service->destinations() : service->sources();
+    std::vector<int> requested;
+    if (service == nullptr) requested = neighbours_of(comm, send);
+    const auto& peers = service == nullptr ? requested : send ? service->destinations() : service->sources();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const int at = static_cast<int>(i);
       if (peers[i] == MPI_PROC_NULL || side.counts[at] <= 0) continue;

@@ -81,15 +81,15 @@ std::unique_ptr<persistent_service> persistent_service::make(const exchange& x, 
   return both;
 }
 
-bool persistent_service::tells() const noexcept { return !decided_ && starts_ == mine_.calls(); }
+bool persistent_service::reports() const noexcept { return !decided_ && starts_ == mine_.calls(); }
 
 bool persistent_service::is_next() {
   if (decided_) return wins_;
-  return tells() || mine_.way(starts_) == taquin;
+  return reports() || mine_.way(starts_) == taquin;
 }
 
 void persistent_service::start() {
-  if (tells()) telling_->start();
+  if (reports()) telling_->start();
   plan_.start();
   over_ = false;
 }
@@ -102,7 +102,7 @@ bool persistent_service::test() {
     failure_ = std::current_exception();
     over_ = true;
   }
-  if (!over_ || (tells() && !telling_->test())) return false;
+  if (!over_ || (reports() && !telling_->test())) return false;
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
 }
@@ -114,7 +114,7 @@ void persistent_service::wait() {
     failure_ = std::current_exception();
   }
   over_ = true;
-  if (tells()) telling_->wait();
+  if (reports()) telling_->wait();
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 

@@ -40,7 +40,7 @@ class persistent_service final : public served_exchange {
  private:
   explicit persistent_service(plan&& p) : plan_(std::move(p)) {}
 
-  [[nodiscard]] bool tells() const noexcept;
+  [[nodiscard]] bool reports() const noexcept;
 
   plan plan_;
   std::optional<plan> telling_;  // of the times; null once it is decided

@@ -177,8 +177,8 @@ bool all_settings_agree(const world& w) {
     all.insert(of_first.begin(), of_first.end());
     const auto name =
         std::ranges::find_if(all, [&](const auto& v) { return shown(own, v.first) != shown(of_first, v.first); });
-    say("rank " + std::to_string(w.rank) + " has " + name->first + " " + shown(own, name->first) + ", rank 0 has " +
-        shown(of_first, name->first) + "; taquin stands aside on all ranks");
+    print_message("rank " + std::to_string(w.rank) + " has " + name->first + " " + shown(own, name->first) +
+                  ", rank 0 has " + shown(of_first, name->first) + "; taquin stands aside on all ranks");
   }
   return false;
 }
@@ -193,13 +193,13 @@ bool agree_to_serve() noexcept {
     const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.init_timeout);
     const int missing = w.rank == 0 ? gather_presence(w, end) : report_presence(w, end);
     if (missing >= 0 && w.rank == (missing == 0 ? 1 : 0))
-      say("rank " + std::to_string(missing) +
-          " is without the preloaded library (LD_PRELOAD), or entered MPI_Init more than " +
-          std::to_string(static_cast<int>(s.init_timeout.count())) +
-          " s later (TAQUIN_INIT_TIMEOUT); taquin stands aside on all ranks");
+      print_message("rank " + std::to_string(missing) +
+                    " is without the preloaded library (LD_PRELOAD), or entered MPI_Init more than " +
+                    std::to_string(static_cast<int>(s.init_timeout.count())) +
+                    " s later (TAQUIN_INIT_TIMEOUT); taquin stands aside on all ranks");
     return missing == -1 && all_settings_agree(w) && !s.disabled;
   } catch (const std::exception& e) {
-    say("taquin stands aside: ", e.what());
+    print_message("taquin stands aside: ", e.what());
     return false;
   }
 }

@@ -4,7 +4,7 @@
 
 namespace taquin::interpose {
 
-found look_at(int at, MPI_Request* program) noexcept {
+found poll_at(int at, MPI_Request* program) noexcept {
   tracked_request* const t = tracked(*program);
   return {at, program, *program, t, t != nullptr && t->active_by_plan()};
 }
@@ -12,7 +12,7 @@ found look_at(int at, MPI_Request* program) noexcept {
 request_array::request_array(int n, MPI_Request* requests)
     : program_(requests), passed_(requests, requests + std::max(n, 0)) {
   for (int i = 0; i < n; ++i) {
-    const found one = look_at(i, requests + i);
+    const found one = poll_at(i, requests + i);
     if (one.request == nullptr) continue;
     if (one.request->active()) all_.push_back(one);
     if (one.by_plan) ++plans_;

@@ -19,7 +19,7 @@ struct found {
 
   [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }
 };
-found look_at(int at, MPI_Request* program) noexcept;
+found poll_at(int at, MPI_Request* program) noexcept;
 
 /// The program's array as it is passed on: MPI_REQUEST_NULL stands where a plan runs, and for inactive requests.
 class request_array {

@@ -28,7 +28,7 @@ void warn_once(std::atomic<bool>& said, MPI_Comm comm, const std::string& text) 
   if (said.exchange(true)) return;
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  if (rank == 0) say(text);
+  if (rank == 0) print_message(text);
 }
 
 }  // namespace
@@ -56,11 +56,11 @@ void end_service() noexcept { running = false; }
 
 void switch_service(bool on) noexcept { switched_on = on; }
 
-void tell_warnings() noexcept {
+void report_warnings() noexcept {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    for (const std::string& line : settings::get().warnings) say(line);
+    for (const std::string& line : settings::get().warnings) print_message(line);
 }
 
 namespace {
@@ -70,7 +70,7 @@ std::atomic<bool> said_fallback{false};
 // Why taquin does not serve `x`, for a report and, once, on standard error. A rank without memory for the text does the
 // same as the others.
 template <class Text>
-void tell_fallback(const exchange& x, outcome* what_became, bool warned, Text text) noexcept {
+void report_fallback(const exchange& x, outcome* what_became, bool warned, Text text) noexcept {
   try {
     const std::string what = text();
     if (what_became != nullptr) what_became->reason = keep_reason(what);
@@ -89,7 +89,7 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
   } catch (const budget_exceeded& e) {
     if (!e.collective()) throw;  // the other ranks are in the exchange
     // Where taquin chooses, the user has not named the algorithm that did not fit: the message names the limit instead.
-    tell_fallback(x, what_became, true, [&] {
+    report_fallback(x, what_became, true, [&] {
       return detail::environment::get().algorithm.empty()
                  ? "no algorithm fits within the " + std::to_string(s.memory) +
                        " bytes of TAQUIN_MEMORY; the least of them needs " + std::to_string(e.used() + e.requested())
@@ -100,9 +100,9 @@ bool can(const exchange& x, outcome* what_became, Do&& attempt) {
     // Nothing was requested where taquin chooses: an exchange in place that no algorithm serves is the MPI
     // library's, as it would be without this library.
     const bool unserved = e.mpi_class() == MPI_ERR_UNSUPPORTED_OPERATION;
-    const bool asked_for = !x.in_place || !detail::environment::get().algorithm.empty();
+    const bool requested_for = !x.in_place || !detail::environment::get().algorithm.empty();
     const bool lacks_memory = e.mpi_class() == MPI_ERR_NO_MEM;  // of a rank, before the data moved
-    tell_fallback(x, what_became, lacks_memory || (unserved && asked_for), [&] { return std::string(e.what()); });
+    report_fallback(x, what_became, lacks_memory || (unserved && requested_for), [&] { return std::string(e.what()); });
     if (!unserved && !lacks_memory && e.mpi_class() != MPI_ERR_BUFFER &&
         std::string_view(e.what()).find(device_memory) == std::string_view::npos)
       throw;

@@ -29,7 +29,7 @@ void end_service() noexcept;
 /// MPI_Pcontrol: to be called by all ranks between the same calls, as it is for other tools.
 void switch_service(bool on) noexcept;
 /// Reports invalid variables, on rank 0.
-void tell_warnings() noexcept;
+void report_warnings() noexcept;
 
 /// The error of an exchange that has a buffer in the memory of a device. Ranks agree on it as on any invalid argument,
 /// and then all of them pass the call on to the MPI library.

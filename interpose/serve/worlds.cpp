@@ -26,7 +26,7 @@ worlds one_world = worlds::one;  // the record kept with a communicator
 worlds several_worlds = worlds::several;
 
 // In chunks on the stack: a rank that has no memory left finds the same as the others.
-bool look(MPI_Comm comm) {
+bool poll(MPI_Comm comm) {
   constexpr int at_once = 64;
   std::array<int, at_once> places{};
   int ranks = 1;
@@ -59,7 +59,7 @@ bool in_one_world(MPI_Comm comm) {
     if (const worlds* const known = kept().find(comm); known != nullptr) return known == &one_world;
   } catch (const std::exception&) {  // nothing can be kept: it is looked up in every call
   }
-  const bool one = look(comm);
+  const bool one = poll(comm);
   try {
     kept().set(comm, one ? &one_world : &several_worlds);
   } catch (const std::exception&) {

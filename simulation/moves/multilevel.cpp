@@ -10,9 +10,10 @@
 namespace taquin::detail {
 
 // One level of nodes: the exchange inside each node, then all columns together.
-std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const options& asked, const moves_target& to) {
+std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const options& requested,
+                                const moves_target& to) {
   level_names chosen;
-  const options o = with_levels(s, asked, machine_model::built_in(), chosen);
+  const options o = with_levels(s, requested, machine_model::built_in(), chosen);
   const auto leaf = [&](std::string_view names, const whole_exchange& y, const shape& t, const moves_target& at) {
     return add_moves(first_of(names), y, t, options_of_first(o, names), at);
   };

@@ -4,6 +4,6 @@
 namespace taquin::detail {
 
 /// The bound of `in_flight` in any options; 0 means the default.
-constexpr int in_flight_bound(int asked) noexcept { return asked > 0 ? asked : 32; }
+constexpr int in_flight_bound(int requested) noexcept { return requested > 0 ? requested : 32; }
 
 }  // namespace taquin::detail

@@ -25,7 +25,7 @@ class inline_pool final : public std::pmr::memory_resource, public outliving {
 
   void outlive() noexcept override { outlives_ = true; }
   /// Its destructor stores here whether its bytes must stay.
-  void tell_at_end(bool& outlived) noexcept { outlived_ = &outlived; }
+  void report_at_end(bool& outlived) noexcept { outlived_ = &outlived; }
 
   /// Bytes of its own.
   static constexpr std::size_t size = 4096;

@@ -39,13 +39,13 @@ class dissemination {
         rounds_(comm.size()),
         memory_(memory),
         size_(in_place ? sizeof(property_record) : property_record::head),
-        told_(*new (comm.message<sizeof(record)>()) record) {}
+        reported_(*new (comm.message<sizeof(record)>()) record) {}
 
   /// Reduces `v` over all ranks.
   void run(record& v) {
     std::array<MPI_Request, most_radix - 1> requests;
     for (; !rounds_.over(); rounds_.next()) {
-      told_ = v;
+      reported_ = v;
       rounds_.begin(v);
       log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v});
     }
@@ -57,7 +57,7 @@ class dissemination {
   struct ends {
     dissemination* all;
     record& v;
-    std::span<const std::byte> load(int) { return std::as_bytes(std::span(&all->told_, 1)).first(all->size_); }
+    std::span<const std::byte> load(int) { return std::as_bytes(std::span(&all->reported_, 1)).first(all->size_); }
     std::span<std::byte> room() const { return std::as_writable_bytes(std::span(&all->theirs_, 1)); }
     // A rank that takes part in another form of exchange may have sent a shorter record.
     void unload(int digit, std::span<const std::byte> from) const {
@@ -73,13 +73,13 @@ class dissemination {
   agreement_rounds rounds_;
   std::pmr::memory_resource* memory_;
   std::size_t size_;
-  record& told_;
+  record& reported_;
   record theirs_;
 };
 
 // A step of records. This rank's record stays in its room until the rank writes there again, two steps later. A rank
 // that entered its step with the blocks of an exchange sees that others did not, and enters the next step here.
-void tell_on_node(channel& node, const record& mine) {
+void report_on_node(channel& node, const record& mine) {
   bool all = false;
   while (!all) {
     node.begin();
@@ -97,7 +97,7 @@ void tell_on_node(channel& node, const record& mine) {
 
 // The reduction through the memory of a node: every rank reads the records of all.
 void combine_on_node(channel& node, record& v) {
-  tell_on_node(node, v);
+  report_on_node(node, v);
   for (int rank = 0; rank < node.size(); ++rank) {
     if (rank == node.rank()) continue;
     record theirs;
@@ -115,9 +115,9 @@ void combine_between(int tag, const agreement_path& way, record& v) {
     way.blocks->write(step);
   else
     step.no_blocks();
-  internode::record told{};
-  std::memcpy(told.data(), &v, sizeof v);
-  step.publish(told);
+  internode::record reported{};
+  std::memcpy(reported.data(), &v, sizeof v);
+  step.publish(reported);
   const auto learn = [](internode::record& into, const internode::record& from) {
     record all;
     record theirs;
@@ -126,8 +126,8 @@ void combine_between(int tag, const agreement_path& way, record& v) {
     all.learn(theirs);
     std::memcpy(into.data(), &all, sizeof all);
   };
-  told = step.complete(learn);
-  std::memcpy(&v, told.data(), sizeof v);
+  reported = step.complete(learn);
+  std::memcpy(&v, reported.data(), sizeof v);
 }
 
 // Sends `mine` to one rank and receives the same from another.
@@ -150,12 +150,12 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
 
 // The rank with the invalid argument broadcasts it. If all ranks have the same one, no rank is named.
 [[noreturn]] void report(mpi::communicator& comm, int rank, const std::optional<invalid_argument>& invalid) {
-  const invalid_argument_record own = tell(invalid);
-  invalid_argument_record told = comm.rank() == rank ? own : invalid_argument_record{};
-  mpi::broadcast(std::span(&told, 1), rank, comm.get());
-  int everywhere = comm.size() > 1 && own.text == told.text ? 1 : 0;
+  const invalid_argument_record own = report(invalid);
+  invalid_argument_record reported = comm.rank() == rank ? own : invalid_argument_record{};
+  mpi::broadcast(std::span(&reported, 1), rank, comm.get());
+  int everywhere = comm.size() > 1 && own.text == reported.text ? 1 : 0;
   if (comm.size() > 1) mpi::allreduce(everywhere, MPI_MIN, comm.get());
-  refuse(everywhere != 0 ? all_ranks : rank, told);
+  refuse(everywhere != 0 ? all_ranks : rank, reported);
 }
 
 // Where ranks disagree because they give different elements or are in different calls: names two of them. Collective.
@@ -189,22 +189,22 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
 
 }  // namespace
 
-void meet_on_node(channel& node) { tell_on_node(node, {}); }
+void meet_on_node(channel& node) { report_on_node(node, {}); }
 
 // A text that is too long is cut.
-invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept {
-  invalid_argument_record told;
-  if (!invalid) return told;
-  std::memcpy(told.text.data(), invalid->what.data(), std::min(invalid->what.size(), told.text.size() - 1));
-  told.mpi_class = invalid->mpi_class;
-  told.peer = invalid->peer;
-  return told;
+invalid_argument_record report(const std::optional<invalid_argument>& invalid) noexcept {
+  invalid_argument_record reported;
+  if (!invalid) return reported;
+  std::memcpy(reported.text.data(), invalid->what.data(), std::min(invalid->what.size(), reported.text.size() - 1));
+  reported.mpi_class = invalid->mpi_class;
+  reported.peer = invalid->peer;
+  return reported;
 }
 
-void refuse(int rank, const invalid_argument_record& told) {
+void refuse(int rank, const invalid_argument_record& reported) {
   throw_on_all_ranks([&] {
     const std::string who = rank == all_ranks ? "all ranks" : fmt::format("rank {}", rank);
-    return usage_error(fmt::format("{}: {}", who, told.text.data()), told.mpi_class, rank, told.peer);
+    return usage_error(fmt::format("{}: {}", who, reported.text.data()), reported.mpi_class, rank, reported.peer);
   });
 }
 
@@ -220,7 +220,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   rank_properties ours = static_cast<const rank_properties&>(mine);
   ours.piggybacked = way.blocks != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
-  v.tell(ours);
+  v.report(ours);
   if (way.node != nullptr)
     combine_on_node(*way.node, v);
   else if (way.between != nullptr)

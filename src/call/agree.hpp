@@ -86,11 +86,11 @@ struct invalid_argument_record {
   std::int32_t mpi_class = MPI_ERR_ARG;
   std::int32_t peer = -1;
 };
-invalid_argument_record tell(const std::optional<invalid_argument>& invalid) noexcept;
+invalid_argument_record report(const std::optional<invalid_argument>& invalid) noexcept;
 /// Stands for a rank's number where all ranks have the same invalid argument.
 inline constexpr int all_ranks = -1;
 /// Throws the usage_error that `rank` has published.
-[[noreturn]] void refuse(int rank, const invalid_argument_record& told);
+[[noreturn]] void refuse(int rank, const invalid_argument_record& reported);
 
 /// Throws the same usage_error on every rank if any has `invalid`. Collective; one reduction, and a broadcast after an
 /// error.

@@ -118,7 +118,7 @@ void call::forget() noexcept {
     bool over = false;
     try {
       const presence here(*this);
-      over = look();
+      over = poll();
     } catch (...) {  // it is not over
     }
     if (!over) leave(destroyed_in_progress());
@@ -131,8 +131,8 @@ bool call::test() {
   if (body_ == nullptr) return true;
   return stage([this] {
     try {
-      const bool over = look();
-      if (!over) mpi::present::look();
+      const bool over = poll();
+      if (!over) mpi::present::poll();
       if (over) body_ = nullptr;
       return over;
     } catch (...) {

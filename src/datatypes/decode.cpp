@@ -256,7 +256,7 @@ std::optional<decoded> indexed(decoded child, count_t extent, count_t n, Length 
 
 // Whether an argument from MPI_Type_get_contents is this constant. Open MPI 6.0 returns its own number for it to
 // programs of MPI's standard ABI; no library uses that number for another value of this argument.
-bool is(count_t told, int constant, int open_mpi) noexcept { return told == constant || told == open_mpi; }
+bool is(count_t reported, int constant, int open_mpi) noexcept { return reported == constant || reported == open_mpi; }
 bool is_fortran(count_t order) noexcept { return is(order, MPI_ORDER_FORTRAN, 1); }
 
 decoded subarray(decoded child, count_t extent, const count_t* ints) {

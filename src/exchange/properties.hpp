@@ -55,10 +55,10 @@ struct identical {
 };
 // Flags: a bit is set when any rank sets it.
 struct any {
-  static constexpr bool told = true;
+  static constexpr bool reported = true;
 };
 struct all {
-  static constexpr bool told = false;
+  static constexpr bool reported = false;
 };
 
 }  // namespace combine
@@ -102,10 +102,10 @@ struct property_record {
   static constexpr std::size_t head =
       2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + in_place_slots * sizeof(std::int64_t);
 
-  void tell(const rank_properties& mine) noexcept {
+  void report(const rank_properties& mine) noexcept {
 #define TAQUIN_PROPERTY(NAME, COMBINE) combine::COMBINE::put(numbers.data() + (NAME), mine.NAME);
 #define TAQUIN_FLAG(NAME, COMBINE) \
-  if (mine.NAME == combine::COMBINE::told) flags |= 1U << NAME##_bit;
+  if (mine.NAME == combine::COMBINE::reported) flags |= 1U << NAME##_bit;
 #include "exchange/properties.def"
     unmatched = mine.unmatched;
   }
@@ -118,7 +118,7 @@ struct property_record {
   [[nodiscard]] rank_properties of_all() const noexcept {
     rank_properties all;
 #define TAQUIN_PROPERTY(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
-#define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::told;
+#define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::reported;
 #include "exchange/properties.def"
     all.unmatched = all.untold ? 0 : unmatched;
     return all;

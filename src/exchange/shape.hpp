@@ -29,7 +29,7 @@ struct shape {
   /// They can read each other's memory.
   bool single_copies = false;
   /// Some rank's type is not contiguous.
-  bool holes = false;
+  bool gaps = false;
   /// All blocks of all ranks have the same number of bytes.
   bool uniform = true;
   /// Some rank's counts or displacements do not fit the MPI library's ints.

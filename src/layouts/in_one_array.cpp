@@ -123,9 +123,9 @@ class one_array_mover final : public layout_mover, private layout_call {
 
  private:
   template <class Look>
-  bool ends(Look look) {
+  bool ends(Look poll) {
     pending_ = false;  // after an error as well
-    if (!look()) {
+    if (!poll()) {
       pending_ = true;
       return false;
     }

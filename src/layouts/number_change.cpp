@@ -137,7 +137,7 @@ number_kind number_kind_of(MPI_Datatype type) {
 }
 
 std::string number_change::invalid(number_kind kind, const layout_options& o) {
-  if (!is_asked(o)) return {};
+  if (!is_requested(o)) return {};
   if (kind == number_kind::none) return "the elements are not numbers of one type: they cannot be scaled or conjugated";
   if (kind >= number_kind::complex_32) return {};
   if (o.scale.imag() != 0)

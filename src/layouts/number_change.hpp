@@ -40,9 +40,9 @@ class number_change {
   number_change() = default;
   /// Of valid arguments.
   number_change(number_kind kind, const layout_options& o) noexcept
-      : kind_(is_asked(o) ? kind : number_kind::none), conjugate_(o.conjugate), scale_(o.scale) {}
+      : kind_(is_requested(o) ? kind : number_kind::none), conjugate_(o.conjugate), scale_(o.scale) {}
 
-  static bool is_asked(const layout_options& o) noexcept { return o.conjugate || o.scale != 1.0; }
+  static bool is_requested(const layout_options& o) noexcept { return o.conjugate || o.scale != 1.0; }
   /// The error in the options for numbers of this kind; empty: none.
   static std::string invalid(number_kind kind, const layout_options& o);
 

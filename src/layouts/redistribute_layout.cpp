@@ -53,7 +53,7 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   try {
     p.invalid = check(x, o, e, running.comm()->rank(), running.comm()->size());
     if (p.invalid) return p;
-    const number_kind kind = number_change::is_asked(o) ? number_kind_of(x.type) : number_kind::none;
+    const number_kind kind = number_change::is_requested(o) ? number_kind_of(x.type) : number_kind::none;
     if (const auto wrong = number_change::invalid(kind, o); !wrong.empty()) {
       p.invalid = invalid_argument{wrong, kind == number_kind::none ? MPI_ERR_TYPE : MPI_ERR_ARG};
       return p;

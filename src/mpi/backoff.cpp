@@ -43,17 +43,17 @@ class message_of final : public awaited {
 
 }  // namespace
 
-int looks_before_yielding() noexcept {
-  constexpr int looks = 32;
+int polls_before_yielding() noexcept {
+  constexpr int polls = 32;
   static const bool oversubscribed = local_ranks() > sysconf(_SC_NPROCESSORS_ONLN);
-  return oversubscribed ? 0 : looks;
+  return oversubscribed ? 0 : polls;
 }
 
 void idle(const awaited* what) {
   if (anything_started()) progress_started();
-  deadline::look(what);
-  present::look();
-  meeting::look();
+  deadline::poll(what);
+  present::poll();
+  meeting::poll();
   sched_yield();
 }
 
@@ -69,7 +69,7 @@ int wait_some_inside(int n, MPI_Request* requests, int* done, int* numbers, MPI_
 }
 
 void complete(MPI_Request& request, const char* call, MPI_Status* status) {
-  if (!must_look()) return check(wait_inside(request, status), call);
+  if (!must_poll()) return check(wait_inside(request, status), call);
   int done = 0;
   for (backoff waiting;; waiting.pause()) {
     check(PMPI_Test(&request, &done, status), call);
@@ -97,7 +97,7 @@ void await_message(int from, int tag, MPI_Comm comm, MPI_Status& status) {
 
 int receive(std::span<std::byte> into, int from, int tag, MPI_Comm comm, MPI_Status& status) {
   const auto size = static_cast<int>(into.size());
-  if (!must_look()) {
+  if (!must_poll()) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Irecv(into.data(), size, MPI_BYTE, from, tag, comm, &request), "MPI_Irecv");
     try {

@@ -15,7 +15,7 @@ namespace taquin::mpi {
 
 /// Consecutive polls before a rank yields its core. 0 where ranks are oversubscribed: there, the rank that is waited
 /// for may need this core.
-int looks_before_yielding() noexcept;
+int polls_before_yielding() noexcept;
 
 /// After many unsuccessful polls: progresses all started operations, checks the deadline if the call has a timeout,
 /// then yields the core. `what` describes what is waited for.
@@ -30,12 +30,12 @@ class backoff {
 
   /// To be called after a poll without success.
   void pause() {
-    ++looks_;
-    if (comm_ != MPI_COMM_NULL && looks_ % progress_every == 0) progress();
-    if (looks_ > looks_before_yielding()) idle(what_);
+    ++polls_;
+    if (comm_ != MPI_COMM_NULL && polls_ % progress_every == 0) progress();
+    if (polls_ > polls_before_yielding()) idle(what_);
   }
   /// To be called after a poll with success.
-  void reset() noexcept { looks_ = 0; }
+  void reset() noexcept { polls_ = 0; }
   /// Progresses the MPI library.
   void progress() const;
 
@@ -45,7 +45,7 @@ class backoff {
   const awaited* what_ = nullptr;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int tag_ = 0;
-  int looks_ = 0;
+  int polls_ = 0;
 };
 
 /// MPI_Wait for a request of this thread's, if must_look() is false. Ends with peer_aborted if another rank has

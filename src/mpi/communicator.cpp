@@ -220,7 +220,7 @@ void communicator::check_for_aborts() {
   if (heard != 0) l.refuse();
 }
 
-void communicator::look_again(const failure_poll& l) {
+void communicator::poll_again(const failure_poll& l) {
   int heard = 0;
   TAQUIN_MPI(PMPI_Test(&hears_, &heard, MPI_STATUS_IGNORE));
   if (heard != 0) l.refuse();
@@ -235,7 +235,7 @@ int communicator::wait(MPI_Request& request, MPI_Status* status) {
     for (int done = 0;; sched_yield()) {
       const int code = PMPI_Test(&request, &done, status);
       if (code != MPI_SUCCESS || done != 0) return code;
-      look_again(l);
+      poll_again(l);
     }
   }
   std::array<MPI_Request, 2> both{request, hears_};
@@ -255,7 +255,7 @@ int communicator::wait_some(int n, MPI_Request* requests, int* done, int* number
     for (;; sched_yield()) {
       const int code = PMPI_Testsome(n, requests, done, numbers, statuses);
       if (code != MPI_SUCCESS || *done != 0) return code;
-      look_again(l);
+      poll_again(l);
     }
   }
   std::array<MPI_Request, most_waited_for + 1> all;
@@ -375,8 +375,8 @@ constinit thread_local communicator* present::current_ = nullptr;
 // Calls the MPI library only now and then, because that costs more than a poll of memory.
 void present::check_for_aborts() {
   constexpr unsigned every = 8;
-  static thread_local unsigned looks = 0;
-  if (++looks % every == 0) current_->check_for_aborts();
+  static thread_local unsigned polls = 0;
+  if (++polls % every == 0) current_->check_for_aborts();
 }
 
 namespace {

@@ -154,7 +154,7 @@ class communicator final : public detail::outliving {
   void forget_receive() noexcept;
   class failure_poll;
   /// For a wait: polls for failure notifications if it is this thread's turn.
-  void look_again(const failure_poll& l);
+  void poll_again(const failure_poll& l);
 
   /// The message of an aborting rank to all others.
   struct abort_message {

@@ -63,13 +63,13 @@ deadline::all_are_here::~all_are_here() {
   deadline_->begin();
 }
 
-void deadline::look_at_clock(const awaited* what) {
+void deadline::poll_clock(const awaited* what) {
   const double longest_gap = seconds_ / 10;
   const double now = PMPI_Wtime();
   begun_ += std::max(now - looked_ - longest_gap, 0.0);
   looked_ = now;
-  if (told_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
-  told_ = true;
+  if (reported_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
+  reported_ = true;
   expired(what);
 }
 

@@ -37,9 +37,9 @@ class deadline {
   deadline& operator=(const deadline&) = delete;
 
   /// Must be called in a slow branch. Throws if a timeout is an error.
-  static void look(const awaited* what) {
+  static void poll(const awaited* what) {
     if (current_ != nullptr) [[unlikely]]
-      current_->look_at_clock(what);
+      current_->poll_clock(what);
   }
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
 
@@ -80,7 +80,7 @@ class deadline {
 
  private:
   void begin() noexcept { begun_ = looked_ = PMPI_Wtime(); }
-  void look_at_clock(const awaited* what);
+  void poll_clock(const awaited* what);
   /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
 
@@ -90,7 +90,7 @@ class deadline {
   double looked_ = 0;  // at the clock
   double seconds_;
   double not_before_ = 0;  // when it may expire
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 class communicator;
@@ -108,7 +108,7 @@ class present {
   ~present() { current_ = outer_; }
 
   /// Must be called after a poll without success. Throws peer_aborted.
-  static void look() {
+  static void poll() {
     if (on()) check_for_aborts();
   }
   /// The object of this thread; null where it is in no call.
@@ -148,7 +148,7 @@ class meeting {
   meeting& operator=(const meeting&) = delete;
   ~meeting() { current_ = nullptr; }
 
-  static void look() {
+  static void poll() {
     if (on()) current_->check_for_aborts();
   }
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
@@ -162,6 +162,6 @@ inline bool may_give_up() noexcept { return deadline::on() || present::on() || m
 
 /// True if a rank must not wait inside the MPI library: others' plans need progress, there is a deadline, or failure
 /// notifications arrive elsewhere.
-inline bool must_look() noexcept { return anything_started() || deadline::on() || meeting::on(); }
+inline bool must_poll() noexcept { return anything_started() || deadline::on() || meeting::on(); }
 
 }  // namespace taquin::mpi

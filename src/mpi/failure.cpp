@@ -56,8 +56,8 @@ const functions& survive() noexcept {
   static const functions all = [] {
     functions f;
 #ifdef MPIX_ERR_PROC_FAILED
-    const char* const asked = std::getenv("OMPI_MCA_mpi_ft_enable");  // by mpirun --with-ft ulfm
-    if (asked == nullptr || std::string_view(asked) == "0" || std::string_view(asked) == "false") return f;
+    const char* const requested = std::getenv("OMPI_MCA_mpi_ft_enable");  // by mpirun --with-ft ulfm
+    if (requested == nullptr || std::string_view(requested) == "0" || std::string_view(requested) == "false") return f;
     find(f.get_failed, "PMPIX_Comm_get_failed");
     find(f.is_revoked, "PMPIX_Comm_is_revoked");
     find(f.revoke, "PMPIX_Comm_revoke");

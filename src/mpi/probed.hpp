@@ -16,7 +16,7 @@ struct probed {
   int bytes = 0;
 
   /// True where there is one with this tag.
-  bool look(MPI_Comm on, int with_tag, int source = MPI_ANY_SOURCE) {
+  bool poll(MPI_Comm on, int with_tag, int source = MPI_ANY_SOURCE) {
     int found = 0;
     MPI_Status status;
     comm = on;

@@ -87,7 +87,7 @@ void started::progress() noexcept {
   leave();
 }
 
-bool started::look() {
+bool started::poll() {
   use();
   try {
     if (!ended_) ended_ = advance();

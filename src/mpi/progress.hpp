@@ -24,7 +24,7 @@ class started {
   /// After it was started. `by_thread`: the process's progress thread progresses it as well.
   void begin(bool by_thread);
   /// Progresses it and the others without waiting; true at its end. Throws its error.
-  bool look();
+  bool poll();
   /// Waits until its end. Throws its error.
   void finish();
   /// Takes it from the list. Must be called before anything that it uses is destroyed.

@@ -120,7 +120,7 @@ class request_set {
   /// The same, but waits until there is something to complete.
   template <class Done, class Room>
   std::size_t wait_some(Done done, Room room) {
-    if (end_ <= window && !must_look()) return some(true, done, room);
+    if (end_ <= window && !must_poll()) return some(true, done, room);
     backoff waiting(what_);
     for (;;) {
       if (const std::size_t n = some(false, done, room); n > 0 || in_flight_ == 0) return n;
@@ -130,7 +130,7 @@ class request_set {
   /// Completes all, or, with `block` false, returns whether they are complete.
   template <class Room>
   bool complete_all(bool block, Room room) {
-    if (block && must_look()) {
+    if (block && must_poll()) {
       for (backoff waiting(what_); !complete_all(false, room);) waiting.pause();
       return true;
     }

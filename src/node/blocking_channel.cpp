@@ -116,7 +116,7 @@ comm_channel* by_spare(MPI_Comm comm) {
   if (mpi::simulated || ranks == 1 || !come_in_one_order()) return nullptr;
   const std::uint64_t number = number_of_ranks(comm);
   auto& all = channels_of_process::get();
-  all.say_in_use(number);
+  all.publish_in_use(number);
   auto spare = number == 0 ? kept_channel() : all.take(number);
   std::unique_ptr<comm_channel> fresh;
   try {
@@ -124,15 +124,15 @@ comm_channel* by_spare(MPI_Comm comm) {
   } catch (const std::bad_alloc&) {  // as if there were none
   }
   if (fresh == nullptr) {
-    spare.shared.say_gone();
+    spare.shared.publish_gone();
     all.drop(number);
     return nullptr;
   }
-  spare.shared.say_here();
+  spare.shared.publish_here();
   serve(std::move(spare), *fresh);
   if (!fresh->shared.meet_again()) {
     all.drop(number);
-    fresh->shared.say_gone();
+    fresh->shared.publish_gone();
     return nullptr;
   }
   return keep(comm, std::move(fresh));
@@ -142,10 +142,10 @@ comm_channel* make(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   auto a = with_memory(comm, ranks);
-  members told(ranks);
+  members reported(ranks);
   // Ranks do not know each other yet: after this point no rank could report an error to the others.
-  const bool tell_first = mpi::simulated || ranks == 1 || !told.are_few();
-  if (tell_first && !mpi::holds_everywhere(a != nullptr && told.have_room(), comm)) mpi::refuse_without_memory();
+  const bool report_first = mpi::simulated || ranks == 1 || !reported.are_few();
+  if (report_first && !mpi::holds_everywhere(a != nullptr && reported.have_room(), comm)) mpi::refuse_without_memory();
   const std::size_t payload = channel::default_payload_bytes(ranks);
   const std::size_t bytes = channel::share(ranks, payload);
   const auto wanted = [&] {
@@ -158,10 +158,10 @@ comm_channel* make(MPI_Comm comm) {
     const std::uint64_t number = number_of_ranks(comm);
     auto spare = number == 0 ? kept_channel() : channels_of_process::get().take(number);
     const std::uint64_t known_as = spare.known_as();
-    channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, told.all(),
+    channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, reported.all(),
                                  std::move(spare.shared), known_as);
-    const auto all = told.all();
-    if (!tell_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
+    const auto all = reported.all();
+    if (!report_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
       mpi::refuse_without_memory();
     a->shared = std::move(made);
     a->ranks = number;

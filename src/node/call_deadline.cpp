@@ -36,7 +36,7 @@ std::string in_quotes(const char* name) {
 }
 
 // Then does as `on_timeout` specifies.
-void tell(const std::string& text, after_timeout then, MPI_Comm comm) {
+void print_warning(const std::string& text, after_timeout then, MPI_Comm comm) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
   if (then == after_timeout::abort) PMPI_Abort(comm, MPI_ERR_OTHER);
@@ -59,7 +59,7 @@ void call_deadline::find_missing(mpi::wait_record& note) const {
   TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
   for (int rank = 0; rank < static_cast<int>(on_.records->of.size()); ++rank) {
     if (rank == own) continue;
-    const rank_state s = look_at(on_.records->of[as_size(rank)]);
+    const rank_state s = poll_at(on_.records->of[as_size(rank)]);
     if (s.gone || (s.known && s.calls < number_)) note.miss(rank);
   }
 }
@@ -90,12 +90,12 @@ std::string call_deadline::report(const mpi::awaited* what) const {
         on_.records != nullptr && rank >= 0 && rank < ranks ? &on_.records->of[as_size(rank)] : nullptr;
     text +=
         fmt::format("taquin:   rank {} is missing: {}\n", rank,
-                    place != nullptr && place->process >= 0 ? describe(look_at(*place))
+                    place != nullptr && place->process >= 0 ? describe(poll_at(*place))
                                                             : "it is on another node, or its record cannot be read");
   }
   return text;
 }
 
-void call_deadline::expired(const mpi::awaited* what) { tell(report(what), then_, on_.comm); }
+void call_deadline::expired(const mpi::awaited* what) { print_warning(report(what), then_, on_.comm); }
 
 }  // namespace taquin::detail

@@ -152,7 +152,7 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
   if (records != nullptr) fill_records(all, host, *records);
   if (again) {
     spare.serve(calls);
-    spare.set_looks(all);
+    spare.set_polls(all);
     return spare;
   }
   bool mapped = false;
@@ -168,14 +168,14 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
     c.single_copies_ = good[1] != 0;
   }
   if (!mapped) return {};
-  c.set_looks(all);
+  c.set_polls(all);
   return c;
 }
 
-void channel::set_looks(std::span<const node_member> all) noexcept {
-  constexpr int most_looks = 2000;
+void channel::set_polls(std::span<const node_member> all) noexcept {
+  constexpr int most_polls = 2000;
   // Other processes of the job may need the cores as well.
-  looks_ = more_than_processors(all) || mpi::looks_before_yielding() == 0 ? 0 : most_looks;
+  polls_ = more_than_processors(all) || mpi::polls_before_yielding() == 0 ? 0 : most_polls;
 }
 
 bool channel::may_be_spare() const noexcept {
@@ -193,16 +193,16 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, std::pmr:
   return make(comm, payload, wanted, nullptr, nullptr, all, {}, 0);
 }
 
-void channel::pause(int looks) const {
+void channel::pause(int polls) const {
   constexpr int progress_every = 64;
   constexpr int abort_check_interval = 16;
-  if (looks < looks_) {
+  if (polls < polls_) {
     relax();
     return;
   }
-  give_what_is_asked();
-  if (calls_ != nullptr && (looks - looks_) % abort_check_interval == abort_check_interval - 1) check_for_aborts();
-  if ((looks - looks_) % progress_every == progress_every - 1) {
+  give_what_is_requested();
+  if (calls_ != nullptr && (polls - polls_) % abort_check_interval == abort_check_interval - 1) check_for_aborts();
+  if ((polls - polls_) % progress_every == progress_every - 1) {
     int any = 0;
     TAQUIN_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
   }
@@ -218,7 +218,7 @@ void channel::for_each_missing(F f) const {
     if (rank != rank_) f(rank);
   if (any) return;
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank == rank_ || has_come(rank)) continue;
+    if (rank == rank_ || has_arrived(rank)) continue;
     any = true;
     f(rank);
   }
@@ -242,13 +242,13 @@ void channel::check_for_ended() const {
 }
 
 void channel::check_for_aborts() const {
-  look_at_notes();
+  poll_records();
   check_for_ended();
 }
 
 // The aborting rank may be one that this rank does not wait for: a third rank may wait for it, and be late for that
 // reason.
-void channel::look_at_notes() const {
+void channel::poll_records() const {
   mpi::check_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)
     if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)

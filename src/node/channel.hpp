@@ -49,7 +49,7 @@ struct alignas(64) mailbox {
     moved,      ///< offered before: in the sender's payload area, at offset `place`
     taken,      ///< offered before: the reader has it
     unread,     ///< the kernel refuses to let the reader read it: a request will follow
-    asked,      ///< the reader requests a part of it: requested_copy.hpp
+    requested,  ///< the reader requests a part of it: requested_copy.hpp
     given,      ///< the part is in the sender's other buffer
   };
   static constexpr std::size_t capacity = 32;
@@ -64,7 +64,7 @@ struct alignas(64) mailbox {
   /// Whether the reader of such a mailbox may still have to copy out of the sender's memory.
   [[nodiscard]] static bool may_be_read(kind what) noexcept {
     return what == kind::remote || what == kind::mapped || what == kind::offered || what == kind::claimed ||
-           what == kind::unread || what == kind::asked || what == kind::given;
+           what == kind::unread || what == kind::requested || what == kind::given;
   }
 
   void describe(kind what, std::uint64_t bytes) noexcept {
@@ -129,20 +129,20 @@ class channel final : private mpi::awaited, public mpi::leavers {
   // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. It is
   // reused if all ranks want it. The words include the number of steps: a state published after fewer is out of date,
   // and a rank that is `gone` after so many is not `here` after as many.
-  void say_kept() const noexcept { say(fate::kept); }
+  void publish_kept() const noexcept { print_message(fate::kept); }
   /// This rank will never use it for a later one.
-  void say_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
-  void say_gone() const noexcept { say(fate::gone); }
+  void publish_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
+  void publish_gone() const noexcept { print_message(fate::gone); }
   [[nodiscard]] bool said_gone() const noexcept { return fate_of(rank_) == at_step(step_, fate::gone); }
   /// From now on the channel is provisional, until all others are here.
-  void say_here() noexcept {
-    say(fate::here);
+  void publish_here() noexcept {
+    print_message(fate::here);
     taken_at_ = step_;
   }
   [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
   /// Waits for the others' answers; false if one of them is gone. Otherwise the channel is no longer provisional.
   bool meet_again() {
-    return all_come([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
+    return all_arrived([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
   }
   /// A payload area that serves blocking calls of `ranks` ranks.
   static std::size_t default_payload_bytes(int ranks) noexcept;
@@ -161,7 +161,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return payload_bytes_; }
   /// The ranks are oversubscribed.
-  [[nodiscard]] bool shares_processors() const noexcept { return looks_ == 0; }
+  [[nodiscard]] bool oversubscribed() const noexcept { return polls_ == 0; }
   [[nodiscard]] bool single_copies() const noexcept { return single_copies_; }
   [[nodiscard]] pid_t process(int rank) const noexcept { return static_cast<pid_t>(word(rank, process_word)); }
 
@@ -188,7 +188,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   /// Hands a mailbox over.
   void publish(int reader) const noexcept { to(reader).step.store(step_, std::memory_order_release); }
-  [[nodiscard]] bool has_come(int writer) const noexcept {
+  [[nodiscard]] bool has_arrived(int writer) const noexcept {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
   /// Where a rank publishes that it has aborted a call.
@@ -203,28 +203,28 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return word(reader, fetched_word).load(std::memory_order_acquire) >= step;
   }
   /// This rank polls all mailboxes of this step now, and claims all their offers before it waits for anything.
-  void looks_at_offers() const noexcept { word(rank_, looking_word).store(step_, std::memory_order_relaxed); }
+  void polls_offers() const noexcept { word(rank_, looking_word).store(step_, std::memory_order_relaxed); }
   [[nodiscard]] bool is_looking(int reader) const noexcept {
     return word(reader, looking_word).load(std::memory_order_relaxed) >= step_;
   }
 
   /// Serves requests of readers that may not read this rank's memory (requested_copy.hpp). A rank that waits for its
   /// readers calls this again and again. Local; does not wait.
-  void give_what_is_asked() const noexcept;
+  void give_what_is_requested() const noexcept;
 
   /// Waits until `come()`; other processes run meanwhile, and the MPI library progresses now and then.
   template <class Come>
-  void wait(Come come) const {
-    for (int i = 0; !come(); ++i) pause(i);
+  void wait(Come arrived) const {
+    for (int i = 0; !arrived(); ++i) pause(i);
   }
   /// Throws peer_aborted if another rank has aborted a call.
   void check_for_aborts() const override;
   /// The same without a check for ended processes, which costs more: for calls that wait for no rank.
-  void look_at_notes() const;
+  void poll_records() const;
   void wait_for_mailboxes() const {
     for (int k = 1; k < size(); ++k) {
       const int writer = (rank_ + k) % size();
-      wait([&] { return has_come(writer); });
+      wait([&] { return has_arrived(writer); });
     }
   }
 
@@ -246,7 +246,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] static std::uint64_t at_step(std::uint64_t step, fate what) noexcept {
     return 4 * step + static_cast<std::uint64_t>(what) + 1;
   }
-  void say(fate what) const noexcept {
+  void print_message(fate what) const noexcept {
     const std::uint64_t step = provisional() ? taken_at_ : step_;
     if (!empty()) word(rank_, fate_word).store(at_step(step, what), std::memory_order_release);
   }
@@ -258,11 +258,11 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return says == never || says == at_step(taken_at_, fate::gone);
   }
   template <class Come>
-  bool all_come(Come come) {
+  bool all_arrived(Come arrived) {
     for (int k = 1; k < size(); ++k) {
       const int other = (rank_ + k) % size();
-      wait([&] { return come(other) || has_gone(other); });
-      if (!come(other)) return false;
+      wait([&] { return arrived(other) || has_gone(other); });
+      if (!arrived(other)) return false;
     }
     taken_at_ = not_provisional;
     return true;
@@ -270,14 +270,14 @@ class channel final : private mpi::awaited, public mpi::leavers {
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + mailboxes_bytes())[which];
   }
-  void pause(int looks) const;
+  void pause(int polls) const;
   void check_for_ended() const;
   void describe(mpi::wait_record& note) const override;
   /// f(rank) for each rank that this one waits for.
   template <class F>
   void for_each_missing(F f) const;
 
-  void set_looks(std::span<const node_member> all) noexcept;
+  void set_polls(std::span<const node_member> all) noexcept;
 
   mapping memory_;
   mpi::call_record* calls_ = nullptr;
@@ -290,7 +290,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   std::byte* read_ = nullptr;                 // the mailbox of this step that rank 0 writes for this one
   int rank_ = 0;
   int size_ = 0;
-  int looks_ = 0;  // before a waiting rank yields its core
+  int polls_ = 0;  // before a waiting rank yields its core
   bool single_copies_ = false;
 };
 

@@ -21,7 +21,7 @@ bool come_in_one_order() {
 
 // With several threads only a reduction finds cached channels: a state published here races with other threads' steps.
 void channels_of_process::add(comm_channel& a) noexcept {
-  if (!one_order_) a.shared.say_never();
+  if (!one_order_) a.shared.publish_never();
   const std::scoped_lock lock(mutex_);
   a.after = in_use_;
   if (in_use_ != nullptr) in_use_->before = &a;
@@ -37,7 +37,7 @@ void channels_of_process::remove(comm_channel& a) noexcept {
 }
 
 void channels_of_process::keep(MPI_Comm comm, comm_channel& a) noexcept {
-  if (!a.shared.empty() && !keeps(comm, a) && one_order_) a.shared.say_gone();
+  if (!a.shared.empty() && !keeps(comm, a) && one_order_) a.shared.publish_gone();
 }
 
 bool channels_of_process::keeps(MPI_Comm comm, comm_channel& a) noexcept {
@@ -52,17 +52,17 @@ bool channels_of_process::keeps(MPI_Comm comm, comm_channel& a) noexcept {
   }
   if (spares_.size() == most) drop_at(0);
   a.no_longer_of_user();
-  if (one_order_) a.shared.say_kept();
+  if (one_order_) a.shared.publish_kept();
   spares_.push_back(std::move(static_cast<kept_channel&>(a)));
   a.bytes = 0;
   return true;
 }
 
-void channels_of_process::say_in_use(std::uint64_t ranks) noexcept {
+void channels_of_process::publish_in_use(std::uint64_t ranks) noexcept {
   const std::scoped_lock lock(mutex_);
   if (!one_order_) return;
   for (const comm_channel* a = in_use_; a != nullptr; a = a->after)
-    if (a->ranks == ranks) a->shared.say_gone();
+    if (a->ranks == ranks) a->shared.publish_gone();
 }
 
 void channels_of_process::drop(std::uint64_t ranks) noexcept {

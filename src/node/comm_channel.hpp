@@ -112,7 +112,7 @@ class channels_of_process {
   }
   /// Announces to the other ranks that this one begins with another communicator of the same ranks, and that channels
   /// which it still uses for them are not for that one: others may have freed their communicators.
-  void say_in_use(std::uint64_t ranks) noexcept;
+  void publish_in_use(std::uint64_t ranks) noexcept;
   /// Frees its cached channels for these ranks, and announces it.
   void drop(std::uint64_t ranks) noexcept;
   void drop_all() noexcept {
@@ -125,7 +125,7 @@ class channels_of_process {
   static constexpr std::size_t most = 4;
   static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
   void drop_at(std::size_t i) noexcept {
-    if (one_order_) spares_[i].shared.say_gone();
+    if (one_order_) spares_[i].shared.publish_gone();
     bytes_of_channels -= spares_[i].bytes;
     spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -234,7 +234,7 @@ void internode::post_receives() {
 }
 
 // The first chunk has the length of the message.
-void internode::came(std::size_t number) {
+void internode::arrived(std::size_t number) {
   const std::size_t which = number / pieces_;
   if (which % 2 != 0) return;
   const int distance = static_cast<int>(which / 2) + 1;
@@ -258,7 +258,7 @@ std::byte* internode::payload(std::size_t bytes) {
     run_ = free_;
     free_ += block_run::head(size);
   }
-  block_run::tell(run_, index, static_cast<block_run::number>(bytes));
+  block_run::report(run_, index, static_cast<block_run::number>(bytes));
   std::byte* const at = free_;
   free_ += bytes;
   ++next_;
@@ -268,7 +268,7 @@ std::byte* internode::payload(std::size_t bytes) {
 
 void internode::no_payload() {
   payload(0);
-  block_run::tell(run_, all_nodes().index[as_size(order()[next_ - 1])], block_run::not_here);
+  block_run::report(run_, all_nodes().index[as_size(order()[next_ - 1])], block_run::not_here);
 }
 
 void internode::no_blocks() { memory_.part(local_).clear(); }
@@ -333,7 +333,7 @@ void internode::send_message(outgoing& to) {
 
 void internode::take_messages() {
   if (requests_.in_flight() == 0) return;
-  requests_.test_some([&](std::size_t number, const MPI_Status&) { came(number); },
+  requests_.test_some([&](std::size_t number, const MPI_Status&) { arrived(number); },
                       [](std::size_t) { return static_cast<count_t>(piece_bytes); });
 }
 

@@ -172,7 +172,7 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::size_t request(int distance, bool send, std::size_t piece) const noexcept;
   void receive_piece(int distance, std::size_t piece, std::size_t end);
   void post_receives();
-  void came(std::size_t number);
+  void arrived(std::size_t number);
   struct outgoing;
   void send_messages(combine learn);
   void send_message(outgoing& to);

@@ -40,10 +40,10 @@ std::byte* at_address(std::uint64_t address) noexcept {
 void node_offers::begin() {
   c_.begin();
   for (int reader = 0; reader < c_.size(); ++reader) new (&of(c_.rank(), reader)) descriptor;
-  come_ = 1;
+  arrived_ = 1;
   end_ = 0;
   open_ = true;
-  asked_.reset();
+  requested_.reset();
 }
 
 void node_offers::offer(int reader, const void* data, count_t length, count_t back, count_t at) {
@@ -73,8 +73,8 @@ void node_offers::publish() {
 }
 
 bool node_offers::all_here() {
-  for (; come_ < c_.size(); ++come_)
-    if (!c_.has_come((c_.rank() + come_) % c_.size())) return false;
+  for (; arrived_ < c_.size(); ++arrived_)
+    if (!c_.has_arrived((c_.rank() + arrived_) % c_.size())) return false;
   return true;
 }
 
@@ -142,8 +142,8 @@ count_t node_offers::swappable(int peer) const noexcept {
 }
 
 count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
-  c_.give_what_is_asked();
-  if (asked_) return go_on_with_asked();
+  c_.give_what_is_requested();
+  if (requested_) return go_on_with_requested();
   const count_t all = swappable(peer);
   if (all == 0) return 0;
   const int there = node_.index(peer);
@@ -180,10 +180,10 @@ bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
   if (code == 0) code = single_copy_back(process, std::span(mine).first(n));
   mpi::refuse_if_gone(code, node_.member(there));
   if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) {
-    asked_left_ = refusable;
-    asked_at_ = at;
-    asked_units_ = units;
-    asked_in_ = &counters(there);
+    requested_left_ = refusable;
+    requested_at_ = at;
+    requested_units_ = units;
+    requested_in_ = &counters(there);
     ask(there);
     return false;
   }
@@ -198,26 +198,26 @@ bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
 
 // The next column of a swap that the kernel refuses.
 void node_offers::ask(int there) noexcept {
-  const auto c = static_cast<std::size_t>(std::countr_zero(asked_left_));
-  asked_left_ &= asked_left_ - 1;
-  asked_there_ = there;
-  asked_for_ = at_address(place_of(c_.rank(), there, c, asked_at_).address);
-  asked_.emplace(c_, there, place_of(there, c_.rank(), c, asked_at_).address, as_size(asked_units_) * width(c),
-                 asked_for_);
+  const auto c = static_cast<std::size_t>(std::countr_zero(requested_left_));
+  requested_left_ &= requested_left_ - 1;
+  requested_there_ = there;
+  requested_for_ = at_address(place_of(c_.rank(), there, c, requested_at_).address);
+  requested_.emplace(c_, there, place_of(there, c_.rank(), c, requested_at_).address,
+                     as_size(requested_units_) * width(c), requested_for_);
 }
 
 // Returns the number of units as long as some are missing, and once more when all have been swapped.
-count_t node_offers::go_on_with_asked() noexcept {
-  for (auto came = asked_->next(); !came.empty(); came = asked_->next())
-    copy_bytes(asked_for_ + asked_->offset(), came.data(), came.size());
-  if (!asked_->done()) return asked_units_;
-  if (asked_left_ != 0) {
-    ask(asked_there_);
+count_t node_offers::go_on_with_requested() noexcept {
+  for (auto arrived = requested_->next(); !arrived.empty(); arrived = requested_->next())
+    copy_bytes(requested_for_ + requested_->offset(), arrived.data(), arrived.size());
+  if (!requested_->done()) return requested_units_;
+  if (requested_left_ != 0) {
+    ask(requested_there_);
   } else {
-    asked_in_->swapped.fetch_add(asked_units_, std::memory_order_release);
-    asked_.reset();
+    requested_in_->swapped.fetch_add(requested_units_, std::memory_order_release);
+    requested_.reset();
   }
-  return asked_units_;
+  return requested_units_;
 }
 
 bool node_offers::swapped(int peer) const noexcept {

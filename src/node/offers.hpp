@@ -79,7 +79,7 @@ class node_offers {
   /// left. If the kernel refuses, the peer takes part: then it returns some number until they are swapped.
   count_t swap_some(int peer, std::byte* room, count_t units);
   /// Serves the swap requests of peers that may not read this rank's memory. Local; does not wait.
-  void give_what_is_asked() const noexcept { c_.give_what_is_asked(); }
+  void give_what_is_requested() const noexcept { c_.give_what_is_requested(); }
   /// How many units either rank has started to swap, and how many are swapped.
   [[nodiscard]] count_t begun(int peer) const noexcept {
     return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
@@ -135,7 +135,7 @@ class node_offers {
   bool copy(int there, count_t offset, std::span<std::byte* const> to, count_t units) noexcept;
   bool swap(int there, count_t at, std::byte* room, count_t units);
   void ask(int there) noexcept;
-  count_t go_on_with_asked() noexcept;
+  count_t go_on_with_requested() noexcept;
   [[nodiscard]] descriptor& counters(int there) const noexcept {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));
   }
@@ -150,16 +150,16 @@ class node_offers {
   rank_group node_;
   std::span<const unit_column> columns_;
   count_t end_ = 0;  // of all that is offered, by index
-  int come_ = 0;     // all ranks up to this one, counted from this rank, have published
+  int arrived_ = 0;  // all ranks up to this one, counted from this rank, have published
   int next_ = 0;     // the reader whose descriptor is polled next
   bool open_ = false;
-  std::optional<requested_copy> asked_;  // a swap that the kernel refuses: of one column after the other
-  std::uint32_t asked_left_ = 0;         // columns that follow: a bit for each
-  int asked_there_ = 0;
-  count_t asked_at_ = 0;
-  std::byte* asked_for_ = nullptr;  // this rank's part of it
-  descriptor* asked_in_ = nullptr;  // what counts it
-  count_t asked_units_ = 0;
+  std::optional<requested_copy> requested_;  // a swap that the kernel refuses: of one column after the other
+  std::uint32_t requested_left_ = 0;         // columns that follow: a bit for each
+  int requested_there_ = 0;
+  count_t requested_at_ = 0;
+  std::byte* requested_for_ = nullptr;  // this rank's part of it
+  descriptor* requested_in_ = nullptr;  // what counts it
+  count_t requested_units_ = 0;
 };
 
 }  // namespace taquin::detail

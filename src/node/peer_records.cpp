@@ -27,7 +27,7 @@ static_assert(offsetof(mpi::call_record, identity) == offsetof(record_head, iden
 
 }  // namespace
 
-rank_state look_at(const peer_record& place) {
+rank_state poll_at(const peer_record& place) {
   rank_state s;
   if (place.process < 0) return s;
   const int code = single_copy(place.process, place.last, &s.last, sizeof s.last);

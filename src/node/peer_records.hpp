@@ -38,7 +38,7 @@ struct rank_state {
   std::uint64_t number = 0;  ///< the last call's number there
   std::string where;         ///< the last call's communicator
 };
-rank_state look_at(const peer_record& place);
+rank_state poll_at(const peer_record& place);
 
 /// "alltoallv", "plan of an alltoall in place".
 std::string name_of_call(std::uint64_t word);

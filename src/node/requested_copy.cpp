@@ -52,7 +52,7 @@ void requested_copy::ask() noexcept {
   const request r{address_ + taken_, static_cast<std::uint32_t>(n), back_ != nullptr ? 1U : 0U};
   mailbox& box = c_.from(owner_);
   std::memcpy(box.data.data(), &r, sizeof r);
-  box.become(kind::asked);
+  box.become(kind::requested);
 }
 
 void requested_copy::end() noexcept {
@@ -76,13 +76,13 @@ std::span<const std::byte> requested_copy::next() noexcept {
   return {part_for(c_, owner_, c_.rank()), n};
 }
 
-void channel::give_what_is_asked() const noexcept {
+void channel::give_what_is_requested() const noexcept {
   if (written_ == nullptr) return;
   for (int reader = 0; reader < size(); ++reader) {
     mailbox& box = to(reader);
-    if (box.what() != kind::asked) continue;
+    if (box.what() != kind::requested) continue;
     for (int other = 0; other < size(); ++other)  // may still read the other buffer
-      if (other != rank_ && !has_come(other)) return;
+      if (other != rank_ && !has_arrived(other)) return;
     request r{};
     std::memcpy(&r, box.data.data(), sizeof r);
     auto* const mine = reinterpret_cast<std::byte*>(r.address);  // NOLINT(performance-no-int-to-ptr)

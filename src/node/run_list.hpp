@@ -21,22 +21,22 @@ class block_run {
   block_run(std::span<const std::byte> bytes, int blocks) noexcept : bytes_(bytes), blocks_(blocks) {}
   static constexpr std::size_t head(int blocks) noexcept { return sizeof(number) * as_size(blocks); }
 
-  [[nodiscard]] bool elsewhere(int i) const noexcept { return !bytes_.empty() && told(i) == not_here; }
+  [[nodiscard]] bool elsewhere(int i) const noexcept { return !bytes_.empty() && reported(i) == not_here; }
   [[nodiscard]] std::span<const std::byte> block(int i) const noexcept {
     if (bytes_.empty()) return {};
     std::size_t before = head(blocks_);
     for (int k = 0; k < i; ++k) before += size(k);
     return bytes_.subspan(before, size(i));
   }
-  static void tell(std::byte* run, int i, number size) noexcept { std::memcpy(run + head(i), &size, sizeof size); }
+  static void report(std::byte* run, int i, number size) noexcept { std::memcpy(run + head(i), &size, sizeof size); }
 
  private:
-  [[nodiscard]] number told(int i) const noexcept {
+  [[nodiscard]] number reported(int i) const noexcept {
     number n = 0;
     std::memcpy(&n, bytes_.data() + head(i), sizeof n);
     return n;
   }
-  [[nodiscard]] std::size_t size(int i) const noexcept { return elsewhere(i) ? 0 : told(i); }
+  [[nodiscard]] std::size_t size(int i) const noexcept { return elsewhere(i) ? 0 : reported(i); }
 
   std::span<const std::byte> bytes_;
   int blocks_;

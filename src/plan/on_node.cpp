@@ -57,7 +57,7 @@ shape shape_of_rank(const exchange& x, const channel& node) {
 
 // Why the profile does not leave the exchange to the step; nothing where it does. It is read by the first call that
 // continues as a plan.
-step_result asked_of_profile(const exchange& x, const options& o, const channel& node) {
+step_result requested_of_profile(const exchange& x, const options& o, const channel& node) {
   static const bool none = environment::get().profile.empty();
   if (none || by_name(o)) return {};
   const mpi::communicator* const comm = mpi::communicator::find(x.comm);
@@ -74,7 +74,8 @@ step_result exchange_on_node(const exchange& x, const options& o, channel& node,
     return {"alltoall sends and receives blocks of different sizes"};
   shared_exchange e(x, node, o.memory - std::min(o.memory, budget.used()));
   if (!e.possible()) return {"the blocks do not fit"};
-  if (step_result elsewhere = asked_of_profile(x, o, node); elsewhere.continues_because != nullptr) return elsewhere;
+  if (step_result elsewhere = requested_of_profile(x, o, node); elsewhere.continues_because != nullptr)
+    return elsewhere;
   e.post(choices_of(x, by_name(o)));
   node.wait_for_mailboxes();
   if (!e.agreed()) return {.continues_because = "another rank brings other choices, or no blocks", .fits = true};

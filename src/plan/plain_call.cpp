@@ -26,7 +26,7 @@ bool same(const Value& a, const Value& b) {
 // The options allow a step: the algorithm is "auto" or that of a step on a node, options of a call are in their range,
 // and all others have their defaults.
 template <const option_row& row, class Value>
-bool says_nothing(const Value& value, const Value& by_default) {
+bool prints_nothing(const Value& value, const Value& by_default) {
   constexpr bool of_call = row.part == "call";
   constexpr bool is_name = row.name == option_rows::algorithm.name;
   if constexpr (of_call) return in_range(row, value);
@@ -52,7 +52,7 @@ bool by_name(const options& o) {
 bool plain(const options& o) {
   static constexpr options defaults;
 #define TAQUIN_OPTION(NAME, FIELD, ...) \
-  if (!says_nothing<option_rows::NAME>(o.FIELD, defaults.FIELD)) return false;
+  if (!prints_nothing<option_rows::NAME>(o.FIELD, defaults.FIELD)) return false;
 #include "base/options.def"
   return true;
 }

@@ -44,7 +44,7 @@ struct plan_state final {
   /// Destroys it; true if its own bytes must stay, because the MPI library still sends from its pool.
   static bool destroy(plan_state& p) noexcept {
     bool outlived = false;
-    p.pool.tell_at_end(outlived);
+    p.pool.report_at_end(outlived);
     p.~plan_state();
     return outlived;
   }

@@ -26,8 +26,8 @@
 namespace taquin::detail {
 
 progress_by progress_of(const options& o) {
-  const bool asked = o.progress == progress_by::library && environment::get().progress_thread;
-  return asked && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
+  const bool requested = o.progress == progress_by::library && environment::get().progress_thread;
+  return requested && mpi::can_progress_by_thread() ? progress_by::thread : o.progress;
 }
 
 namespace {
@@ -214,7 +214,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
       mine.unmatched = out * pair_weights::sender(comm->rank()) - in * pair_weights::receiver(comm->rank());
   }
   if (x.in_place) propose_units(x, ranks, mine);
-  mine.holes = has_gaps(x.recv, ranks) || (!x.in_place && has_gaps(x.send, ranks));
+  mine.gaps = has_gaps(x.recv, ranks) || (!x.in_place && has_gaps(x.send, ranks));
   mine.large = beyond_int(x.recv, ranks) || (!x.in_place && beyond_int(x.send, ranks));
   return mine;
 }

@@ -24,7 +24,7 @@ class mpi_operation : public operation {
   bool test() final {
     or_failed([&] {
       if (running_ && port().test(*task_)) running_ = false;
-      if (running_) mpi::present::look();
+      if (running_) mpi::present::poll();
     });
     return !running_;
   }

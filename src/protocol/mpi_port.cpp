@@ -45,19 +45,19 @@ void mpi_port::begin_run() noexcept {
   odd_run_ = 1 - odd_run_;
   receives_ = 0;
   fruitless_ = 0;
-  told_quiet_ = false;
+  reported_quiet_ = false;
   messages_ = 0;
   bytes_ = 0;
   control_bytes_ = 0;
   std::ranges::fill(takers_, -1);
-  takers_to_tell_ = 0;
+  takers_to_report_ = 0;
   if (node_ != nullptr) node_->begin();
 }
 
 // ---- What happens ----
 
 void mpi_port::completed(std::size_t number, const MPI_Status& status) {
-  if (number < first_buffer() && takers_[number] >= 0) taken_[takers_to_tell_++] = std::exchange(takers_[number], -1);
+  if (number < first_buffer() && takers_[number] >= 0) taken_[takers_to_report_++] = std::exchange(takers_[number], -1);
   if (number < first_transfer()) return;
   const std::size_t t = number - first_transfer();
   transfer& done = transfers_[t];
@@ -73,7 +73,7 @@ void mpi_port::completed(std::size_t number, const MPI_Status& status) {
   } else {
     --sends_;
   }
-  complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
+  complete_[(reported_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
 }
 
 count_t mpi_port::room(std::size_t number) const noexcept {
@@ -89,18 +89,18 @@ void mpi_port::poll() {
 bool mpi_port::find_transfer() {
   if (at_hand_ == 0) poll();
   if (at_hand_ == 0) return find_taken() || find_fetched();
-  transfer& t = transfers_[complete_[told_]];
+  transfer& t = transfers_[complete_[reported_]];
   next_ = {t.incoming ? event::kind::arrived : event::kind::sent, t.peer, t.id, {}, {t.at, t.length}};
   t = {};
-  told_ = (told_ + 1) % static_cast<std::uint32_t>(complete_.size());
+  reported_ = (reported_ + 1) % static_cast<std::uint32_t>(complete_.size());
   --at_hand_;
   --in_progress_;
   return true;
 }
 
 bool mpi_port::find_taken() {
-  if (takers_to_tell_ == 0) return false;
-  next_ = {event::kind::taken, taken_[--takers_to_tell_], 0, {}, {}};
+  if (takers_to_report_ == 0) return false;
+  next_ = {event::kind::taken, taken_[--takers_to_report_], 0, {}, {}};
   return true;
 }
 
@@ -142,7 +142,7 @@ bool mpi_port::find() {
   return false;
 }
 
-bool mpi_port::look(const filter& f) {
+bool mpi_port::poll(const filter& f) {
   filter_ = f;
   if (!find()) return f.messages && f.transfers && idle_too_long();
   fruitless_ = 0;
@@ -156,11 +156,12 @@ bool mpi_port::idle_too_long() {
   if (limits_.idle_threshold < 0) return false;
   if (fruitless_++ == 0) {
     last_news_ = PMPI_Wtime();
-    told_quiet_ = false;
+    reported_quiet_ = false;
     return false;
   }
-  if (told_quiet_ || fruitless_ <= fruitless_polls || PMPI_Wtime() - last_news_ <= limits_.idle_threshold) return false;
-  told_quiet_ = true;
+  if (reported_quiet_ || fruitless_ <= fruitless_polls || PMPI_Wtime() - last_news_ <= limits_.idle_threshold)
+    return false;
+  reported_quiet_ = true;
   next_ = {event::kind::quiet, -1, 0, {}, {}};
   return true;
 }
@@ -178,7 +179,7 @@ bool mpi_port::advance() {
     if (!try_swapped(swaps_)) return false;
   } else if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
     if (!collective_over()) return false;
-  } else if (!look(filter_)) {
+  } else if (!poll(filter_)) {
     return false;
   }
   resume();

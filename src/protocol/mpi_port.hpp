@@ -53,7 +53,7 @@ class mpi_port final : public port, private mpi::awaited {
   void wait(const task& t);
   /// Preposts receives from ranks that are not of this rank's node. Their data are sent without announcement, and
   /// waiting for one would cost a round trip of the network.
-  void let_come(rank_group own_node) noexcept { announced_ = own_node; }
+  void let_arrive(rank_group own_node) noexcept { announced_ = own_node; }
   /// alltoall() goes by this exchange, of the same buffers each time.
   void exchange_by(operation* dense) noexcept { dense_ = dense; }
 
@@ -103,7 +103,7 @@ class mpi_port final : public port, private mpi::awaited {
     [[nodiscard]] bool waits() const noexcept { return number > 0; }
   };
 
-  bool look(const filter& f) override;
+  bool poll(const filter& f) override;
   event take() override { return next_; }
   bool begin(const collective& c) override;
   bool try_open() override;
@@ -124,7 +124,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool advance();
   void exchange_words(const collective& c);
   void share_words(const collective& c);
-  void tell(std::span<const word> words, int to);
+  void report(std::span<const word> words, int to);
   void collect(std::span<word> words, int from);
   [[nodiscard]] std::size_t join(std::size_t words, int peer);
   void reduce(const collective& c);
@@ -173,7 +173,7 @@ class mpi_port final : public port, private mpi::awaited {
   mpi::request_set requests_;  // of messages, of packed transfers, of other transfers
   std::pmr::vector<transfer> transfers_;
   std::pmr::vector<std::uint32_t> complete_;  // transfers that are complete and not yet reported: a ring
-  std::uint32_t told_ = 0;
+  std::uint32_t reported_ = 0;
   std::uint32_t in_progress_ = 0;  // transfers
   std::uint32_t sends_ = 0;        // those of them that leave
   std::uint32_t receives_ = 0;     // posted so far
@@ -181,7 +181,7 @@ class mpi_port final : public port, private mpi::awaited {
   std::pmr::vector<word> words_;  // of messages, the one that arrived last
   std::pmr::vector<int> takers_;  // of messages whose receipt is reported: their receiver; −1: of others
   std::pmr::vector<int> taken_;   // peers that have received such messages, not reported yet
-  std::size_t takers_to_tell_ = 0;
+  std::size_t takers_to_report_ = 0;
   raw_buffer buffers_;
   std::pmr::vector<MPI_Aint> addresses_;  // of the runs of a transfer
   std::pmr::vector<int> lengths_;
@@ -198,7 +198,7 @@ class mpi_port final : public port, private mpi::awaited {
   operation_ptr reduction_;
   std::pmr::vector<std::uint64_t> values_;  // of a sum, that leave
   int fruitless_ = 0;                       // consecutive polls
-  bool told_quiet_ = false;
+  bool reported_quiet_ = false;
   double last_news_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;

@@ -63,14 +63,14 @@ void mpi_port::exchange_words(const collective& c) {
   }
   for (int k = 1; k < p; ++k) {
     const int to = (comm_.rank() + k) % p;
-    if (const auto words = out(as_size(to)); !words.empty()) tell(words, to);
+    if (const auto words = out(as_size(to)); !words.empty()) report(words, to);
   }
 }
 
 void mpi_port::share_words(const collective& c) {
   if (c.root != comm_.rank()) return collect(c.in, c.root);
   for (int to = 0; to < comm_.size(); ++to)
-    if (to != c.root) tell(c.in, to);
+    if (to != c.root) report(c.in, to);
 }
 
 void mpi_port::collect(std::span<word> words, int from) {
@@ -80,7 +80,7 @@ void mpi_port::collect(std::span<word> words, int from) {
                     tag_ + words_tag, comm_.get());
 }
 
-void mpi_port::tell(std::span<const word> words, int to) {
+void mpi_port::report(std::span<const word> words, int to) {
   const std::size_t t = join(words.size(), to);
   requests_.send(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + words_tag,
                  comm_.get());

@@ -58,13 +58,13 @@ bool mpi_port::fetch(int from, count_t offset, count_t expected, const unit_run&
   const std::size_t t = free_transfer();
   transfers_[t] = {.at = into.at, .length = into.length, .scattered = {}, .peer = from, .id = id, .incoming = true};
   ++in_progress_;
-  complete_[(told_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
+  complete_[(reported_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
   return true;
 }
 
 bool mpi_port::find_fetched() {
   if (node_ == nullptr) return false;
-  node_->give_what_is_asked();
+  node_->give_what_is_requested();
   const auto part = node_->next_fetched();
   if (!part) return false;
   ++messages_;
@@ -84,7 +84,7 @@ count_t mpi_port::swap_some(int peer, const unit_run& room) {
 }
 
 bool mpi_port::try_swapped(int peer) {
-  node_->give_what_is_asked();
+  node_->give_what_is_requested();
   swaps_ = node_->swapped(peer) ? -1 : peer;
   if (swaps_ >= 0) return false;
   ++messages_;

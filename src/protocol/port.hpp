@@ -96,7 +96,7 @@ class port {
     return until(ready, [] {});
   }
   auto event_for(const filter& f) {
-    return until([this, f] { return look(f); }, [this] { return take(); });
+    return until([this, f] { return poll(f); }, [this] { return take(); });
   }
   auto over(const collective& c) {
     return until([this, c] { return begin(c); });
@@ -196,7 +196,7 @@ class port {
   /// co_await next(): the next event.
   auto next() { return event_for({}); }
   /// The same, where there is one; waits for nothing.
-  std::optional<event> next_at_hand() { return look({}) ? std::optional(take()) : std::nullopt; }
+  std::optional<event> next_at_hand() { return poll({}) ? std::optional(take()) : std::nullopt; }
   /// co_await next_transfer(): the next event that is not a message; messages wait.
   auto next_transfer() { return event_for({.messages = false}); }
   /// co_await message(from): the next message of one rank; all else waits.
@@ -221,7 +221,7 @@ class port {
 
  protected:
   /// True when there is an event for the filter, which take() gives; otherwise the task suspends.
-  virtual bool look(const filter& f) = 0;
+  virtual bool poll(const filter& f) = 0;
   virtual event take() = 0;
   /// True when the offers of all ranks can be seen; otherwise the task suspends.
   virtual bool try_open() { return true; }

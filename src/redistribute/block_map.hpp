@@ -84,9 +84,9 @@ class block_map {
   /// A block for `a` will be received into the slot; came() reports its arrival. In between the slot is marked, because
   /// after a failure its bytes must not be taken for data.
   void expect(slot s, const address& a) { set(s, {-2 - a.rank, a.index}); }
-  void came(slot s) noexcept { at_[s].rank = -2 - at_[s].rank; }
-  void came(const unit_run& r) noexcept {
-    for (count_t s = r.at; s < r.end(); ++s) came(static_cast<slot>(s));
+  void arrived(slot s) noexcept { at_[s].rank = -2 - at_[s].rank; }
+  void arrived(const unit_run& r) noexcept {
+    for (count_t s = r.at; s < r.end(); ++s) arrived(static_cast<slot>(s));
   }
   void clear(slot s) noexcept { at_[s].rank = -1; }
   void clear(const unit_run& r) noexcept {

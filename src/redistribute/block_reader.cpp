@@ -82,10 +82,10 @@ void block_reader::copy(slot at, count_t to, count_t length) {
   parts_[used_++] = {from_.data + offset, units.at(to), bytes};
 }
 
-std::optional<rank_group> who_reads(std::span<const count_t> told, const node_view* nodes, int rank) {
-  const auto readable = [&](int r) { return told[as_size(r)] >= 0; };
+std::optional<rank_group> who_reads(std::span<const count_t> reported, const node_view* nodes, int rank) {
+  const auto readable = [&](int r) { return reported[as_size(r)] >= 0; };
   if (nodes == nullptr) {
-    const bool all = std::ranges::all_of(told, [](count_t t) { return t >= 0; });
+    const bool all = std::ranges::all_of(reported, [](count_t t) { return t >= 0; });
     return all ? std::optional(rank_group::all()) : std::nullopt;
   }
   const level& all = nodes->topology.nodes();

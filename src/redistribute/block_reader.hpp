@@ -79,6 +79,6 @@ class block_reader {
 /// Ranks of a node read each other's blocks if all of the node can: those whose blocks `rank` reads, by the counts that
 /// ranks have published, complemented where they cannot be read. `nodes`: null if the communicator is on one. Null on
 /// all ranks if no rank reads.
-std::optional<rank_group> who_reads(std::span<const count_t> told, const node_view* nodes, int rank);
+std::optional<rank_group> who_reads(std::span<const count_t> reported, const node_view* nodes, int rank);
 
 }  // namespace taquin::detail

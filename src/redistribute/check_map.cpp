@@ -131,9 +131,9 @@ task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
   if (invalid_rank[0] == 0) co_return;
   using words = std::array<word, sizeof(invalid_argument_record) / sizeof(word)>;
   const auto rank = static_cast<int>(invalid_rank[0]) - 1;
-  auto told = std::bit_cast<words>(tell(invalid));
-  co_await m.net->share(rank, told);
-  refuse(rank, std::bit_cast<invalid_argument_record>(told));
+  auto reported = std::bit_cast<words>(report(invalid));
+  co_await m.net->share(rank, reported);
+  refuse(rank, std::bit_cast<invalid_argument_record>(reported));
 }
 
 task check_injective(machine& m, const targets& t) {
@@ -144,9 +144,9 @@ task check_injective(machine& m, const targets& t) {
   if (invalid_rank[0] == 0) co_return;
   const auto rank = static_cast<int>(invalid_rank[0]) - 1;
   using words = std::array<word, sizeof(clash) / sizeof(word)>;
-  auto told = std::bit_cast<words>(mine.value_or(clash{}));
-  co_await m.net->share(rank, told);
-  auto c = std::bit_cast<clash>(told);
+  auto reported = std::bit_cast<words>(mine.value_or(clash{}));
+  co_await m.net->share(rank, reported);
+  auto c = std::bit_cast<clash>(reported);
   for (std::size_t i = 0; i < 2; ++i) {  // the owners know which blocks these are
     if (c.from[i] == m.rank && m.rank != rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));

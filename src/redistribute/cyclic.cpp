@@ -155,15 +155,15 @@ struct free_blocks {
 
 // Actions that the root has sent to each rank and the rank has not acknowledged: at most `most` per rank. A rank
 // acknowledges `together` of them with one message.
-class told_actions {
+class reported_actions {
  public:
-  told_actions(std::size_t most, std::pmr::memory_resource* memory) : most_(most), of_(memory) {}
+  reported_actions(std::size_t most, std::pmr::memory_resource* memory) : most_(most), of_(memory) {}
   [[nodiscard]] std::size_t together() const noexcept { return (most_ + 1) / 2; }
   /// Every rank can take one more action.
   [[nodiscard]] bool may() const noexcept { return full_ == 0; }
   /// No rank has to acknowledge anything more.
   [[nodiscard]] bool settled() const noexcept { return open_ == 0; }
-  void tell(int rank) {
+  void report(int rank) {
     const std::size_t now = ++of_[as_size(rank)];
     if (now == most_) ++full_;
     if (now == together()) ++open_;
@@ -177,7 +177,7 @@ class told_actions {
 
   template <class Each>
   static constexpr void arrays(Each each, std::size_t ranks) {
-    each(&told_actions::of_, ranks);
+    each(&reported_actions::of_, ranks);
   }
 
  private:
@@ -188,31 +188,31 @@ class told_actions {
 
 std::size_t bytes(const table_sizes& s) noexcept {
   const std::size_t planning = array_list::bytes<free_blocks>(s.ranks) + array_list::bytes<cyclic_planner>(s.ranks) +
-                               array_list::bytes<told_actions>(s.ranks) +
+                               array_list::bytes<reported_actions>(s.ranks) +
                                array_list::bytes<root_queues>(s.ranks, s.buffers);
   return array_list::bytes<action_list>(s) + std::max(planning, block_map::sort_bytes(s.slots(), s.ranks));
 }
 
 // The root searches as far as the edges that it has and the acknowledgements allow. At the end of the search it
 // notifies all ranks.
-void search(machine& m, cyclic_planner& plan, told_actions& told, root_queues& queues) {
-  plan.search([&] { return told.may(); },
+void search(machine& m, cyclic_planner& plan, reported_actions& reported, root_queues& queues) {
+  plan.search([&] { return reported.may(); },
               [&](int rank, const cyclic_action& a) {
-                told.tell(rank);
+                reported.report(rank);
                 queues.add(rank, a, *m.net);
               },
               [&](int rank) {
                 if (!queues.give(rank, plan)) m.net->post(rank, std::array<word, 1>{static_cast<word>(note::more)});
               });
   for (int r = 0; r < m.ranks; ++r) queues.send(r, *m.net);
-  if (!plan.done() || !told.settled()) return;
+  if (!plan.done() || !reported.settled()) return;
   for (int r = 0; r < m.ranks; ++r) m.net->post(r, std::array<word, 1>{static_cast<word>(note::end)});
 }
 
 // The first stage: the schedule.
 task make_schedule(machine& m, const targets& t, action_list& mine) {
   edge_source edges(t, m.sizes.edges);
-  const auto tell_root = [&](const auto& words) { m.net->post(root, words); };
+  const auto report_root = [&](const auto& words) { m.net->post(root, words); };
   free_blocks free(m.memory);
   array_list::take(free, as_size(m.ranks));
   slot live = 0;
@@ -220,31 +220,31 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   free.own[root] = m.blocks() - live;
   co_await m.net->alltoall(free.own, free.room);
   cyclic_planner plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory);
-  told_actions told(m.sizes.per_peer, m.memory);
-  array_list::take(told, m.rank == root ? as_size(m.ranks) : 0);
+  reported_actions reported(m.sizes.per_peer, m.memory);
+  array_list::take(reported, m.rank == root ? as_size(m.ranks) : 0);
   root_queues queues(m.sizes, m.memory);
   array_list::take(queues, m.rank == root ? as_size(m.ranks) : 0, m.sizes);
-  tell_root(edges.next());
+  report_root(edges.next());
   for (bool going = true; going;) {
     const event e = co_await m.net->next();
     switch (static_cast<note>(e.words[0])) {
       case note::edge:
         queues.put(e.peer, e.words.subspan(1));
         queues.give(e.peer, plan);
-        search(m, plan, told, queues);
+        search(m, plan, reported, queues);
         break;
       case note::taken:
-        told.taken(e.peer);
-        search(m, plan, told, queues);
+        reported.taken(e.peer);
+        search(m, plan, reported, queues);
         break;
       case note::more:
-        tell_root(edges.next());
+        report_root(edges.next());
         break;
       case note::act:
         for (std::span<const word> a = e.words.subspan(1); !a.empty(); a = a.subspan(4)) {
           mine.actions.push_back({static_cast<int>(a[0]), static_cast<int>(a[1]), a[2], a[3]});
-          if (mine.actions.size() % told.together() == 0)
-            tell_root(std::array<word, 1>{static_cast<word>(note::taken)});
+          if (mine.actions.size() % reported.together() == 0)
+            report_root(std::array<word, 1>{static_cast<word>(note::taken)});
         }
         break;
       case note::end:

@@ -23,45 +23,45 @@ namespace taquin::detail {
 namespace {
 
 // The messages of this rank to the others.
-struct told_counts {
-  explicit told_counts(std::pmr::memory_resource* memory) : counts(memory), places(memory) {}
+struct reported_counts {
+  explicit reported_counts(std::pmr::memory_resource* memory) : counts(memory), places(memory) {}
   std::pmr::vector<std::uint32_t> counts;  // of blocks for each rank
   std::pmr::vector<word> places;           // of the blocks in targets::order
 
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&told_counts::counts, s.ranks);
-    each(&told_counts::places, s.outgoing);
+    each(&reported_counts::counts, s.ranks);
+    each(&reported_counts::places, s.outgoing);
   }
 };
 
 // The same for a sparse exchange.
-struct told_targets {
-  explicit told_targets(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), places(memory) {}
+struct reported_targets {
+  explicit reported_targets(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), places(memory) {}
   std::pmr::vector<int> ranks;   // that get blocks of this one
   std::pmr::vector<int> counts;  // of blocks for each of them
   std::pmr::vector<word> places;
 
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&told_targets::ranks, at_most{std::min(s.ranks, s.outgoing)});
-    each(&told_targets::counts, at_most{std::min(s.ranks, s.outgoing)});
-    each(&told_targets::places, s.outgoing);
+    each(&reported_targets::ranks, at_most{std::min(s.ranks, s.outgoing)});
+    each(&reported_targets::counts, at_most{std::min(s.ranks, s.outgoing)});
+    each(&reported_targets::places, s.outgoing);
   }
 };
 
 // Leaves out the last blocks of each rank's part of the order and of `told`, so that `told.counts` are left.
-void shorten(targets& t, told_counts& told) {
+void shorten(targets& t, reported_counts& reported) {
   std::uint32_t end = 0;
-  for (std::size_t r = 0; r < told.counts.size(); ++r) {
+  for (std::size_t r = 0; r < reported.counts.size(); ++r) {
     std::uint32_t from = std::exchange(t.out_at[r], end);
-    for (const std::uint32_t last = end + told.counts[r]; end < last; ++end, ++from) {
+    for (const std::uint32_t last = end + reported.counts[r]; end < last; ++end, ++from) {
       t.order[end] = t.order[from];
-      told.places[end] = told.places[from];
+      reported.places[end] = reported.places[from];
     }
   }
   t.out_at.back() = end;
-  told.places.resize(end);
+  reported.places.resize(end);
 }
 
 }  // namespace
@@ -79,18 +79,18 @@ std::size_t list_own(const machine& m, targets& t, std::pmr::vector<word>* place
   return stay;
 }
 
-std::size_t learn_sources_bytes(const table_sizes& s) noexcept { return array_list::bytes<told_counts>(s); }
+std::size_t learn_sources_bytes(const table_sizes& s) noexcept { return array_list::bytes<reported_counts>(s); }
 
 task learn_sources(machine& m, targets& t, bool* valid) {
   constexpr std::uint32_t invalid = ~std::uint32_t{0};  // instead of a number of blocks, to all ranks
   const auto p = as_size(m.ranks);
-  told_counts told(m.memory);
-  array_list::take(told, table_sizes{.ranks = p});
-  const std::size_t stay = list_own(m, t, &told.places);
+  reported_counts reported(m.memory);
+  array_list::take(reported, table_sizes{.ranks = p});
+  const std::size_t stay = list_own(m, t, &reported.places);
   for (std::size_t r = 0; r < p; ++r)
-    told.counts[r] = valid == nullptr || *valid ? t.out_at[r + 1] - t.out_at[r] : invalid;
+    reported.counts[r] = valid == nullptr || *valid ? t.out_at[r + 1] - t.out_at[r] : invalid;
   const auto in = std::span(t.in_at).first(p);
-  co_await m.net->alltoall(told.counts, in);
+  co_await m.net->alltoall(reported.counts, in);
   if (valid != nullptr) {
     *valid = std::ranges::find(in, invalid) == in.end();
     if (!*valid) co_return;
@@ -99,18 +99,19 @@ task learn_sources(machine& m, targets& t, bool* valid) {
   // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
   // are received.
   std::uint64_t room = m.blocks() + 1 - stay;
-  std::array<std::uint64_t, 1> crowded{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
-  co_await m.net->sum(crowded);
-  t.crowded = crowded[0] > 0;
-  if (t.crowded) {
+  std::array<std::uint64_t, 1> oversubscribed{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U
+                                                                                                              : 0U};
+  co_await m.net->sum(oversubscribed);
+  t.oversubscribed = oversubscribed[0] > 0;
+  if (t.oversubscribed) {
     for (auto& n : in) room -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, room));
-    co_await m.net->alltoall(in, told.counts);
-    shorten(t, told);
+    co_await m.net->alltoall(in, reported.counts);
+    shorten(t, reported);
   }
 
   std::exclusive_scan(t.in_at.begin(), t.in_at.end(), t.in_at.begin(), 0U);
   array_list::take(t, m.tables(t));
-  co_await m.net->exchange(told.places, t.out_at, t.index, t.in_at);
+  co_await m.net->exchange(reported.places, t.out_at, t.index, t.in_at);
   t.learnt = true;
 }
 
@@ -137,7 +138,7 @@ struct arriving {
 
 }  // namespace
 
-std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<told_targets>(s); }
+std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<reported_targets>(s); }
 
 // Among nodes a rank that has no place receives all blocks without a request, block by block
 // (piggybacked_headers::move_rest).
@@ -152,43 +153,43 @@ bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::s
 
 target_exchange::outcome target_exchange::operator()(const machine& m, targets& t, bool valid, memory_budget& budget) {
   const unobserved part_of_another_call;
-  told_targets told(m.memory);
+  reported_targets reported(m.memory);
   std::size_t stay = 0;
   try {
     if (valid) {
-      stay = list_own(m, t, &told.places);
-      array_list::take(told, table_sizes{.ranks = as_size(m.ranks), .outgoing = t.order.size()});
+      stay = list_own(m, t, &reported.places);
+      array_list::take(reported, table_sizes{.ranks = as_size(m.ranks), .outgoing = t.order.size()});
     }
     for (std::size_t r = 0; r + 1 < t.out_at.size(); ++r)
       if (const std::uint32_t n = t.out_at[r + 1] - t.out_at[r]; n > 0) {
-        told.ranks.push_back(static_cast<int>(r));
-        told.counts.push_back(static_cast<int>(n));
+        reported.ranks.push_back(static_cast<int>(r));
+        reported.counts.push_back(static_cast<int>(n));
       }
   } catch (const std::bad_alloc&) {
     valid = false;
   } catch (const budget_exceeded&) {
     valid = false;
   }
-  arriving come{t, m.blocks() - std::min<std::size_t>(stay, m.blocks())};
-  const std::size_t others = budget.used() + come.most * sizeof(slot);
+  arriving arrived{t, m.blocks() - std::min<std::size_t>(stay, m.blocks())};
+  const std::size_t others = budget.used() + arrived.most * sizeof(slot);
   options o;
   o.stats = &done;
   o.timeout = choices.timeout;
   o.on_timeout = choices.on_timeout;
   o.in_flight = choices.in_flight;
   o.memory = memory;
-  const sparse_blocks blocks{told.places.data(), told.ranks, count_view(told.counts.data()), MPI_UINT32_T};
+  const sparse_blocks blocks{reported.places.data(), reported.ranks, count_view(reported.counts.data()), MPI_UINT32_T};
   try {
     static_cast<void>(sparse_access::make(blocks, running.user_if_there(), o, valid ? nullptr : "an invalid map",
-                                          [&come](const sparse_call& call) { return come.take(call); }));
+                                          [&arrived](const sparse_call& call) { return arrived.take(call); }));
   } catch (const error& e) {
     if (running.lost()) throw;
     if (!e.collective()) return outcome::not_here;
     return dynamic_cast<const budget_exceeded*>(&e) != nullptr ? outcome::lacking : outcome::refused;
   }
   peak = others + done.peak_memory;
-  t.learnt = come.placed;
-  return come.placed ? outcome::learnt : outcome::not_here;
+  t.learnt = arrived.placed;
+  return arrived.placed ? outcome::learnt : outcome::not_here;
 }
 
 }  // namespace taquin::detail

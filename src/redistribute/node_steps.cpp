@@ -81,10 +81,10 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
 }
 
 bool node_steps::agreed(const setting& s, const channel& c, word w) noexcept {
-  const std::uint32_t asked = choices(s, w);
+  const std::uint32_t requested = choices(s, w);
   for (int k = 0; k < c.size(); ++k) {
     const mailbox& box = k == c.rank() ? c.to(k) : c.from(k);
-    if (box.what() == kind::record || box.choices != asked) return false;
+    if (box.what() == kind::record || box.choices != requested) return false;
   }
   return true;
 }
@@ -181,13 +181,13 @@ void node_steps::write_lists() {
 
 // Marks the places of incoming blocks, and reads those blocks that must be read. False if a block is missing.
 bool node_steps::learn() {
-  std::size_t come = 0;
+  std::size_t arrived = 0;
   for (int from = 0; from < c_.size(); ++from) {
-    t_.in_at[as_size(from)] = static_cast<std::uint32_t>(come);
-    if (from != c_.rank()) come += c_.from(from).size();
+    t_.in_at[as_size(from)] = static_cast<std::uint32_t>(arrived);
+    if (from != c_.rank()) arrived += c_.from(from).size();
   }
-  t_.in_at.back() = static_cast<std::uint32_t>(come);
-  if (come > map_.blocks() - std::min<std::size_t>(stay_, map_.blocks())) return false;
+  t_.in_at.back() = static_cast<std::uint32_t>(arrived);
+  if (arrived > map_.blocks() - std::min<std::size_t>(stay_, map_.blocks())) return false;
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank()) continue;
     const mailbox& box = c_.from(from);

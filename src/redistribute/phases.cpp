@@ -50,9 +50,9 @@ struct phase {
 // The pairs of ranks, one that parks and one with space, that the root sends to them.
 struct parking_answers {
   explicit parking_answers(std::pmr::memory_resource* memory)
-      : at(memory), told(memory), next(memory), mine_at(memory), mine(memory) {}
+      : at(memory), reported(memory), next(memory), mine_at(memory), mine(memory) {}
   detail::words at;  // where each rank's answers begin; on the root they are
-  words told;
+  words reported;
   detail::words next;
   detail::words mine_at;
   detail::words mine;
@@ -61,7 +61,7 @@ struct parking_answers {
   static constexpr void arrays(Each each, std::size_t ranks, std::size_t all, std::size_t own) {
     for (auto list : {&parking_answers::at, &parking_answers::mine_at}) each(list, ranks + 1);
     each(&parking_answers::next, ranks);
-    each(&parking_answers::told, all);
+    each(&parking_answers::reported, all);
     each(&parking_answers::mine, own);
   }
 };
@@ -157,22 +157,22 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
     std::exclusive_scan(a.at.begin(), a.at.end(), a.at.begin(), 0U);
     array_list::take(a, p, a.at[p], 0U);
     std::copy_n(a.at.begin(), p, a.next.begin());
-    const auto tell = [&a](std::size_t rank, std::size_t of, word n) {
+    const auto report = [&a](std::size_t rank, std::size_t of, word n) {
       word& next = a.next[rank];
-      a.told[next] = static_cast<word>(of);
-      a.told[next + 1] = n;
+      a.reported[next] = static_cast<word>(of);
+      a.reported[next + 1] = n;
       next += 2;
     };
     match(f.scratch_in, [&](std::size_t r, std::size_t host, word n) {
-      tell(r, host, n);
-      tell(host, r, n);
+      report(r, host, n);
+      report(host, r, n);
     });
   }
   for (std::size_t r = 0; r < p; ++r) f.scratch[r] = a.at[r + 1] - a.at[r];
   co_await m.net->alltoall(std::span(f.scratch).first(p), std::span(f.scratch_in).first(p));
   std::fill(a.mine_at.begin() + 1, a.mine_at.end(), f.scratch_in[root]);
   array_list::take(a, p, a.at[p], a.mine_at[p]);
-  co_await m.net->exchange(a.told, a.at, a.mine, a.mine_at);
+  co_await m.net->exchange(a.reported, a.at, a.mine, a.mine_at);
   for (std::size_t i = 0; i < a.mine.size(); i += 2) f.parked.push_back({a.mine[i], a.mine[i + 1]});
 }
 
@@ -309,13 +309,13 @@ task run_phases(machine& m, bool park) {
     std::ranges::copy(f.out, f.scratch.begin());
     const auto requests = std::span(f.scratch_in).first(f.out.size());
     co_await m.net->alltoall(std::span(f.scratch).first(f.out.size()), requests);
-    const std::uint64_t asked = std::accumulate(requests.begin(), requests.end(), std::uint64_t{0});
+    const std::uint64_t requested = std::accumulate(requests.begin(), requests.end(), std::uint64_t{0});
     grant(f, requests);
     const std::uint64_t taken = std::accumulate(f.take.begin(), f.take.end(), std::uint64_t{0});
     co_await m.net->alltoall(f.take, f.send);
     f.parks = false;
     f.parked.clear();
-    if (park) co_await agree_on_parking(m, f, asked - taken);
+    if (park) co_await agree_on_parking(m, f, requested - taken);
     co_await transfer(m, f);
     ++m.rounds;
   }

@@ -100,8 +100,8 @@ void pull_engine::freed(slot y) {
       ++open_;
       break;
     case need::here:
-      at_[y].origin = holes_;
-      holes_ = y;
+      at_[y].origin = gaps_;
+      gaps_ = y;
       break;
   }
 }
@@ -110,9 +110,9 @@ void pull_engine::freed(slot y) {
 // through all blocks.
 bool pull_engine::fill_gaps() {
   const std::size_t piece = m_.piece();
-  while (holes_ != no_slot) {
+  while (gaps_ != no_slot) {
     if (copied_ >= piece) return false;
-    const slot y = std::exchange(holes_, at_[holes_].origin);
+    const slot y = std::exchange(gaps_, at_[gaps_].origin);
     const slot z = at_[y].next;
     if (at_[z].holds == hold::parked) --parked_;
     m_.map->move(z, y);
@@ -206,14 +206,14 @@ void pull_engine::ask(int source) {
   op_.source = source;
   ops_[id] = op_;
   ++flying_;
-  ++pending_[as_size(source)].asked;
+  ++pending_[as_size(source)].requested;
   ++m_.rounds;
   if (reads(source)) {
     reader_->read(source, list_.words(), runs_);
-    tell(source);
+    report(source);
     copied_ += op_.count;
     arrived(id);
-    ++pending_[as_size(source)].asked;  // until its note was received
+    ++pending_[as_size(source)].requested;  // until its note was received
   } else {
     m_.net->receive(source, runs_, id);
     m_.net->post(source, list_.words());
@@ -222,7 +222,7 @@ void pull_engine::ask(int source) {
 
 // Requests the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void pull_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen, asked, sure, read] = pending_[as_size(source)];
+  auto& [head, tail, cursor, unseen, requested, sure, read] = pending_[as_size(source)];
   const slot most = std::min(tail - head, singly_ && reads(source) ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
   while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
@@ -291,21 +291,21 @@ void pull_engine::settle(slot x) {
 void pull_engine::arrived(std::uint32_t id) {
   const op got = std::exchange(ops_[id], {});
   --flying_;
-  --pending_[as_size(got.source)].asked;
+  --pending_[as_size(got.source)].requested;
   open_ -= got.count;
   expected_ -= got.count;
   block_map& map = *m_.map;
   slot next = got.first;
   for (slot n = 0; n < got.count && got.queued; ++n) {
     if (n + ahead < got.count) prefetch(t_.index[queue_[got.first + n + ahead]]);
-    map.came(t_.index[queue_[got.first + n]]);
+    map.arrived(t_.index[queue_[got.first + n]]);
     settle(t_.index[queue_[got.first + n]]);
   }
   for (slot n = 0; n < got.count && !got.queued; ++n) {
     const slot z = next;
     next = got.linked ? at_[z].next : z + 1;
     const slot x = map[z].index;
-    map.came(z);
+    map.arrived(z);
     // The places of staged blocks are scattered in memory, so they are prefetched.
     if (!got.linked && n + ahead < got.count) {
       const slot soon = map[z + ahead].index;

@@ -56,10 +56,10 @@ class pull_engine {
   struct peer_state {
     std::uint32_t head = 0;  // the part of queue_ whose blocks will be requested
     std::uint32_t tail = 0;
-    std::uint32_t cursor = 0;  // where to look for the next chain to open
-    std::uint32_t unseen = 0;  // blocks that the cursor has not passed
-    std::uint8_t asked = 0;    // pending requests, or notes that the peer may not have received
-    std::uint8_t sure = 0;     // those of the notes that are received when the awaited one is
+    std::uint32_t cursor = 0;    // where to look for the next chain to open
+    std::uint32_t unseen = 0;    // blocks that the cursor has not passed
+    std::uint8_t requested = 0;  // pending requests, or notes that the peer may not have received
+    std::uint8_t sure = 0;       // those of the notes that are received when the awaited one is
     access reads = access::unknown;
   };
   struct op {
@@ -93,13 +93,13 @@ class pull_engine {
   bool reads(int source);
   bool add(int source, std::uint32_t k, slot x, slot z);
   void ask(int source);
-  void tell(int source);
+  void report(int source);
   void taken(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(slot x);
   [[nodiscard]] slot free_buffer(slot reserve) const;
-  [[nodiscard]] bool may_ask(int source) const { return pending_[as_size(source)].asked < m_.sizes.per_peer; }
+  [[nodiscard]] bool may_ask(int source) const { return pending_[as_size(source)].requested < m_.sizes.per_peer; }
   [[nodiscard]] slot waiting_for(int source) const {
     const peer_state& p = pending_[as_size(source)];
     return may_ask(source) ? p.tail - p.head : 0;
@@ -131,7 +131,7 @@ class pull_engine {
   block_list list_;
   std::pmr::vector<unit_run> runs_;
   op op_;                      // the request that is being made
-  slot holes_ = no_slot;       // free slots whose own blocks are here: the last one
+  slot gaps_ = no_slot;        // free slots whose own blocks are here: the last one
   std::size_t copied_ = 0;     // blocks, since go_on() began
   slot_list slack_;            // free slots that no block is meant for
   std::size_t window_ = 0;     // free slots and pending blocks that are enough to keep all ranks busy

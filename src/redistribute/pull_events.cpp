@@ -11,17 +11,17 @@ namespace taquin::detail {
 
 // The blocks that were read. The owner may be elsewhere, and notes wait there: of each half of the allowed ones, the
 // receipt of one is awaited, and all that were posted before it are received then.
-void pull_engine::tell(int source) {
+void pull_engine::report(int source) {
   peer_state& p = pending_[as_size(source)];
-  if (p.sure > 0 || 2U * p.asked < m_.sizes.per_peer) return m_.net->post(source, list_.words());
-  p.sure = p.asked;
+  if (p.sure > 0 || 2U * p.requested < m_.sizes.per_peer) return m_.net->post(source, list_.words());
+  p.sure = p.requested;
   ++awaited_;
   m_.net->post_known(source, list_.words());
 }
 
 void pull_engine::taken(int source) {
   peer_state& p = pending_[as_size(source)];
-  p.asked = static_cast<std::uint8_t>(p.asked - std::exchange(p.sure, std::uint8_t{0}));
+  p.requested = static_cast<std::uint8_t>(p.requested - std::exchange(p.sure, std::uint8_t{0}));
   --awaited_;
 }
 

@@ -47,7 +47,7 @@ struct rows {
 };
 
 // `t.out_at` and `t.order` are made along with it.
-void tell(const machine& m, targets& t, bool valid, rows& all) {
+void report(const machine& m, targets& t, bool valid, rows& all) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
   const block_map& map = *m.map;
@@ -71,9 +71,9 @@ bool fit(const rows& all, std::span<const count_t> blocks) {
   for (std::size_t from = 0; from < blocks.size(); ++from)
     if (all.count(from, 0) == most_counted) return false;
   for (std::size_t to = 0; to < blocks.size(); ++to) {
-    count_t come = 0;
-    for (std::size_t from = 0; from < blocks.size(); ++from) come += all.count(from, to);
-    if (come > blocks[to]) return false;
+    count_t arrived = 0;
+    for (std::size_t from = 0; from < blocks.size(); ++from) arrived += all.count(from, to);
+    if (arrived > blocks[to]) return false;
   }
   return true;
 }
@@ -82,13 +82,13 @@ bool fit(const rows& all, std::span<const count_t> blocks) {
 bool learn(const machine& m, const rows& all, targets& t) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
-  std::uint32_t come = 0;
+  std::uint32_t arrived = 0;
   for (std::size_t from = 0; from < p; ++from) {
-    t.in_at[from] = come;
-    if (from != self) come += all.count(from, self);
+    t.in_at[from] = arrived;
+    if (from != self) arrived += all.count(from, self);
   }
-  t.in_at.back() = come;
-  t.index.reserve(come);
+  t.in_at.back() = arrived;
+  t.index.reserve(arrived);
   for (std::size_t from = 0; from < p; ++from)
     t.index.insert(t.index.end(), all.places(p, from), all.places(p, from) + (t.in_at[from + 1] - t.in_at[from]));
   t.learnt = true;
@@ -144,7 +144,7 @@ task pushed_blocks::run(machine& m, targets& t, std::span<const count_t> blocks,
   done = false;
   array_list::take(t, table_sizes{.ranks = p});
   rows all(p, as_size(*std::ranges::max_element(blocks)), m.sizes, m.memory);
-  tell(m, t, valid, all);
+  report(m, t, valid, all);
   co_await m.net->alltoall(all.out, all.in, static_cast<std::uint32_t>(all.length));
   if (!fit(all, blocks)) co_return;
   std::array<std::uint64_t, 1> clashes{learn(m, all, t) ? 0U : 1U};
@@ -152,7 +152,7 @@ task pushed_blocks::run(machine& m, targets& t, std::span<const count_t> blocks,
   pending += send_all(m, t, all);
   co_await m.net->maximum(clashes);
   for (; pending > 0; --pending)
-    if (const event e = co_await m.net->next_transfer(); e.what == event::kind::arrived) m.map->came(e.units);
+    if (const event e = co_await m.net->next_transfer(); e.what == event::kind::arrived) m.map->arrived(e.units);
   ++m.rounds;
   if (clashes[0] > 0) {
     t.learnt = false;

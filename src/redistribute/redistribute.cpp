@@ -123,7 +123,7 @@ failure::block_map redistribution::state::repair(std::unique_ptr<state>& self, M
     const MPI_Comm before = was.running.comm()->get();
     unstage(map, mine);
     have_once(map, was.ended, before, *next->running.comm());
-    if (origins) tell_origins(map, was.ended, *origins, before, *next->running.comm());
+    if (origins) report_origins(map, was.ended, *origins, before, *next->running.comm());
   });
   self = std::move(next);
   map.known = true;

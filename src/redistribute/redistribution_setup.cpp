@@ -35,14 +35,14 @@ element redistribution::state::describe(const arguments& x, bool lacks_memory) {
                                  MPI_ERR_COUNT};
   p.choices = choices_of(options);
   p.memory = options.memory;
-  p.holes = !p.invalid && !e.contiguous();
+  p.gaps = !p.invalid && !e.contiguous();
   p.max_block_bytes = p.min_block_bytes = p.invalid ? 0 : static_cast<std::uint64_t>(x.length * e.size);
   return e;
 }
 
 // How many blocks each rank has, and whether others can read them in their places; the problem that follows. If the
 // limit is too small for that, only the problem.
-redistribution_problem redistribution::state::tell_blocks(const arguments& x, const element& e, const agreed& all) {
+redistribution_problem redistribution::state::report_blocks(const arguments& x, const element& e, const agreed& all) {
   mpi::communicator& comm = *running.comm();
   const auto ranks = detail::as_size(comm.size());
   redistribution_problem p{.algorithm = chosen,
@@ -50,7 +50,7 @@ redistribution_problem redistribution::state::tell_blocks(const arguments& x, co
                            .in_flight = options.in_flight,
                            .block_bytes = all.max_block_bytes,
                            .block_length = detail::as_size(x.length),
-                           .gaps = all.holes};
+                           .gaps = all.gaps};
   if (ranks * sizeof(count_t) > all.memory) {
     const auto mine = static_cast<std::uint64_t>(x.blocks);
     std::array<std::uint64_t, 2> both{mine, mine > 0 ? ~mine : 0};
@@ -64,8 +64,8 @@ redistribution_problem redistribution::state::tell_blocks(const arguments& x, co
   const channel* const node = running.node();
   const bool copies = node != nullptr ? node->single_copies() : nodes != nullptr && channel_of_node(*nodes) != nullptr;
   const bool readable = copies && all.max_block_bytes >= block_reader::least_bytes && (e.contiguous() || x.blocks == 0);
-  const count_t told = readable ? x.blocks : ~x.blocks;  // complemented: they cannot be read
-  mpi::allgather(told, std::span(*blocks), comm.get());
+  const count_t reported = readable ? x.blocks : ~x.blocks;  // complemented: they cannot be read
+  mpi::allgather(reported, std::span(*blocks), comm.get());
   readers = who_reads(*blocks, nodes.get(), comm.rank());
   for (count_t& b : *blocks) {
     if (b < 0) b = ~b;
@@ -83,7 +83,7 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
   running.algorithm = chosen->name;
   length = x.length;
   type = x.type;
-  const redistribution_problem problem = tell_blocks(x, e, all);
+  const redistribution_problem problem = report_blocks(x, e, all);
   const auto choice = choose_buffers(problem, all.memory);
   if (!choice) {
     std::size_t usual = usual_memory(problem);
@@ -116,7 +116,7 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
                 by_elements ? e : element::bytes(static_cast<count_t>(bytes)), sizes.staging_slots(), &budget);
   net.emplace(comm, tag, *units, redistribution_limits(sizes, comm.size()), &budget);
   if (readers) net->let_read(*readers);
-  if (nodes != nullptr) net->let_come(rank_group::of(nodes->topology.nodes(), comm.rank()));
+  if (nodes != nullptr) net->let_arrive(rank_group::of(nodes->topology.nodes(), comm.rank()));
 }
 
 }  // namespace taquin

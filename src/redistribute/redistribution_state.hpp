@@ -52,7 +52,7 @@ struct redistribution::state final {
   // redistribution_setup.cpp
   void begin(const arguments& x, const redistribute_options&, bool lacks_memory);
   element describe(const arguments& x, bool lacks_memory);
-  redistribution_problem tell_blocks(const arguments& x, const element& e, const agreed& all);
+  redistribution_problem report_blocks(const arguments& x, const element& e, const agreed& all);
   void prepare(const arguments& x, const element& e, const agreed& all);
 
   // Forgets the last redistribution.
@@ -192,23 +192,23 @@ struct redistribution::state final {
     // Collective, blocking.
     void ask() {
       target_exchange exchange{all_.running, all_.options, all_.memory_to_ask};
-      asked_ = exchange(m_, known_, !bad_, all_.budget);
+      requested_ = exchange(m_, known_, !bad_, all_.budget);
       found_ = exchange.done;
       all_.asking_peak = std::max(all_.asking_peak, exchange.peak);
-      if (asked_ == outcome::lacking) all_.asks = false;  // it would be again
+      if (requested_ == outcome::lacking) all_.asks = false;  // it would be again
     }
 
     // Whether all ranks know theirs, and no two blocks go to one place. Otherwise they take the general path, which
     // finds the reason. Collective, blocking.
     void agree_on_targets() {
-      if (asked_ == outcome::refused || asked_ == outcome::lacking) return;
-      bool good = asked_ == outcome::learnt;
+      if (requested_ == outcome::refused || requested_ == outcome::lacking) return;
+      bool good = requested_ == outcome::learnt;
       if (good && all_.options.check) {
         place_set taken(map_.blocks(), memory);
         good = !has_clash(m_.rank, map_, known_, taken);
       }
       channel* const node = all_.running.node_if_there();
-      known_.learnt = told_ =
+      known_.learnt = reported_ =
           node != nullptr ? node_steps::agree(all_.steps, *node, good) : !all_.running.agree_again({.any = !good}, {});
     }
 
@@ -236,14 +236,14 @@ struct redistribution::state final {
           co_return;
         }
       }
-      if (!told_) {
+      if (!reported_) {
         // A late rank may not have received blocks of the start before. If the exchange's messages beside them would be
         // too many, no rank sends these before all ranks are here.
         if (static_cast<slot>(m_.ranks) - 1 > m_.sizes.requests) co_await agree_on(m_, bad_);
         bool valid = !bad_;
         co_await learn_sources(m_, known_, &valid);
         if (!valid) co_await agree_on(m_, bad_);
-        if (all_.options.check || known_.crowded) co_await check_injective(m_, known_);
+        if (all_.options.check || known_.oversubscribed) co_await check_injective(m_, known_);
       }
       co_await redistribute_blocks(m_, *all_.chosen);
     }
@@ -254,9 +254,9 @@ struct redistribution::state final {
     block_map map_;
     targets known_;
     using outcome = target_exchange::outcome;
-    outcome asked_ = outcome::refused;
-    bool told_ = false;  // all ranks have their targets, and they are good
-    statistics found_;   // of the sparse exchange
+    outcome requested_ = outcome::refused;
+    bool reported_ = false;  // all ranks have their targets, and they are good
+    statistics found_;       // of the sparse exchange
     machine m_;
     task steps_;
   };

@@ -68,15 +68,15 @@ struct number_table {
   void exchange(mpi::communicator& comm) {
     const std::size_t p = to.size();
     const auto counts = std::span(layout).first(p);
-    const auto came = std::span(layout).subspan(2 * p, p);
+    const auto arrived = std::span(layout).subspan(2 * p, p);
     for (std::size_t r = 0; r < p; ++r) counts[r] = static_cast<int>(to[r].size());
     const std::pmr::vector<int> sizes(counts.begin(), counts.end(), &sent);
-    mpi::alltoall(sizes, came, comm);
+    mpi::alltoall(sizes, arrived, comm);
     std::exclusive_scan(counts.begin(), counts.end(), layout.begin() + static_cast<std::ptrdiff_t>(p), 0);
-    std::exclusive_scan(came.begin(), came.end(), layout.begin() + static_cast<std::ptrdiff_t>(3 * p), 0);
+    std::exclusive_scan(arrived.begin(), arrived.end(), layout.begin() + static_cast<std::ptrdiff_t>(3 * p), 0);
     std::pmr::vector<int> out(&sent);
     for (const auto& list : to) out.insert(out.end(), list.begin(), list.end());
-    in.resize(as_size(std::reduce(came.begin(), came.end(), 0)));
+    in.resize(as_size(std::reduce(arrived.begin(), arrived.end(), 0)));
     mpi::alltoallv(out, std::span(in), std::span<const int>(layout), comm);
   }
   [[nodiscard]] std::span<const int> from(std::size_t r) const {
@@ -150,10 +150,10 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
     });
   number_table answers(now.size());
   for (std::size_t r = 0; r < answers.to.size(); ++r) {
-    const auto asked = claims.from(r);
-    for (std::size_t k = 0; k < asked.size(); k += 2) {
-      const bool here = over && asked[k] == of.me;
-      answers.to[r].push_back(!here && known.emplace(asked[k], asked[k + 1]).second ? 1 : 0);
+    const auto requested = claims.from(r);
+    for (std::size_t k = 0; k < requested.size(); k += 2) {
+      const bool here = over && requested[k] == of.me;
+      answers.to[r].push_back(!here && known.emplace(requested[k], requested[k + 1]).second ? 1 : 0);
     }
   }
   answers.exchange(now);
@@ -202,19 +202,19 @@ class origins_of_blocks {
 
     std::map<block_name, std::pair<std::size_t, int>> held;  // by which rank, and its number there
     for (std::size_t r = 0; r < holders.to.size(); ++r)
-      for (auto told = holders.from(r); !told.empty(); told = told.subspan(3))
-        held.emplace(block_name{told[0], told[1]}, std::pair{r, told[2]});
+      for (auto reported = holders.from(r); !reported.empty(); reported = reported.subspan(3))
+        held.emplace(block_name{reported[0], reported[1]}, std::pair{r, reported[2]});
     for (std::size_t r = 0; r < origins.to.size(); ++r)
-      for (auto told = origins.from(r); !told.empty(); told = told.subspan(3)) {
-        const auto found = held.find({told[0], told[1]});
+      for (auto reported = origins.from(r); !reported.empty(); reported = reported.subspan(3)) {
+        const auto found = held.find({reported[0], reported[1]});
         const int home = of_.old[r];
         if (found != held.end()) {
-          for (const int n : {found->second.second, home, told[2]}) homes_.to[found->second.first].push_back(n);
-        } else if (over && told[0] == of_.me) {
-          located_.push_back({state::stands, home, told[2], 1, told[1]});
+          for (const int n : {found->second.second, home, reported[2]}) homes_.to[found->second.first].push_back(n);
+        } else if (over && reported[0] == of_.me) {
+          located_.push_back({state::stands, home, reported[2], 1, reported[1]});
         } else {
-          nowhere_.to[r].push_back(told[2]);
-          nowhere_.to[r].push_back(told[0]);
+          nowhere_.to[r].push_back(reported[2]);
+          nowhere_.to[r].push_back(reported[0]);
         }
       }
     homes_.exchange(now_);
@@ -236,8 +236,8 @@ class origins_of_blocks {
       if (one.what == state::stands) mine.back().what = one.at == one.offset ? state::arrived : state::displaced;
     }
     for (std::size_t r = 0; r < nowhere_.to.size(); ++r)
-      for (auto told = nowhere_.from(r); !told.empty(); told = told.subspan(2))
-        mine.push_back({state::missing, told[1], told[0], 1, -1});
+      for (auto reported = nowhere_.from(r); !reported.empty(); reported = reported.subspan(2))
+        mine.push_back({state::missing, reported[1], reported[0], 1, -1});
     std::ranges::sort(mine, {}, &part::offset);
     map.incoming.clear();
     for (const part& one : mine) append(map.incoming, one);
@@ -254,10 +254,10 @@ class origins_of_blocks {
     const auto as_it_is = [](const part& p) { return p.what == state::staged ? state::staged : state::stands; };
     std::vector<bool> homeless(here_.size(), true);
     for (std::size_t r = 0; r < homes_.to.size(); ++r)
-      for (auto told = homes_.from(r); !told.empty(); told = told.subspan(3)) {
-        const part& one = here_[as_size(told[0])];
-        homeless[as_size(told[0])] = false;
-        located_.push_back({as_it_is(one), told[1], told[2], 1, one.at});
+      for (auto reported = homes_.from(r); !reported.empty(); reported = reported.subspan(3)) {
+        const part& one = here_[as_size(reported[0])];
+        homeless[as_size(reported[0])] = false;
+        located_.push_back({as_it_is(one), reported[1], reported[2], 1, one.at});
       }
     for (std::size_t k = 0; k < here_.size(); ++k)
       if (homeless[k]) located_.push_back({as_it_is(here_[k]), -1, -1, 1, here_[k].at});
@@ -275,7 +275,8 @@ class origins_of_blocks {
 
 }  // namespace
 
-void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now) {
+void report_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before,
+                    mpi::communicator& now) {
   const judges of(before, now);
   origins_of_blocks all(map, of, given, now);
   all.arbiter(over);

@@ -23,6 +23,7 @@ void have_once(failure::block_map& map, bool over, MPI_Comm before, mpi::communi
 /// Adds to each block in the `map`s, which have_once has made, its previous place: its peer and offset become the rank
 /// and place that had it. `given`: this rank's destinations; all blocks of `over` are where they belong. Blocks of this
 /// rank that no rank has are missing. Collective over `now`.
-void tell_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before, mpi::communicator& now);
+void report_origins(failure::block_map& map, bool over, const given_map& given, MPI_Comm before,
+                    mpi::communicator& now);
 
 }  // namespace taquin::detail

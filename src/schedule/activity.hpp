@@ -18,7 +18,7 @@ class activity {
   virtual std::uint32_t begins(std::size_t round) noexcept = 0;
   /// A message with the plan's tag + `tag` is posted; `peer` is a rank of `comm`. Returns the argument for completes().
   virtual std::uint32_t posts(way which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept = 0;
-  virtual void completes(std::uint32_t told) noexcept = 0;
+  virtual void completes(std::uint32_t reported) noexcept = 0;
 
  protected:
   ~activity() = default;

@@ -138,12 +138,12 @@ void executor::unpack_message(std::uint32_t i) {
 // A message is complete.
 void executor::taken(std::uint32_t i) {
   unpack_message(i);
-  tell_complete(i);
+  report_complete(i);
 }
 
-void executor::tell_complete(std::uint32_t i) const noexcept {
+void executor::report_complete(std::uint32_t i) const noexcept {
   if (activity_observer != nullptr) [[unlikely]]
-    activity_observer->completes(wires_[i].told);
+    activity_observer->completes(wires_[i].reported);
 }
 
 // Peers of a plan that send nothing back could be flooded by one start after another: a message to them waits for its
@@ -158,8 +158,8 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   const message& m = schedule_.messages[i];
   pack_message(i);
   if (activity_observer != nullptr) [[unlikely]]
-    w.told = activity_observer->posts(m.way == direction::send ? activity::way::sends : activity::way::receives,
-                                      where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
+    w.reported = activity_observer->posts(m.way == direction::send ? activity::way::sends : activity::way::receives,
+                                          where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
   const int tag = where_.tag + m.tag;
   in_slot_[slot] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
@@ -205,7 +205,7 @@ void executor::enter() {
 void executor::begin() {
   walk_.enter();
   if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
-    told_ = activity_observer->begins(walk_.round());
+    reported_ = activity_observer->begins(walk_.round());
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
   copy_locally();
 }
@@ -245,7 +245,7 @@ bool executor::over() const noexcept {
 
 void executor::leave() {
   if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
-    activity_observer->completes(told_);
+    activity_observer->completes(reported_);
   if (walk_.now().arrives && where_.shared != nullptr) {
     where_.shared->arrive();
     mpi::spend_on_cache_lines(1);
@@ -273,7 +273,7 @@ void executor::complete_some(bool block) {
   const auto one = [&](std::size_t n, const MPI_Status&) {
     const auto slot = static_cast<std::uint32_t>(n);
     const std::uint32_t i = in_slot_[slot];
-    if (gate_ && (i & unasked) != 0) return tell_complete(i & ~unasked);
+    if (gate_ && (i & unasked) != 0) return report_complete(i & ~unasked);
     taken(i);
     walk_.complete(walk_.lane_of(schedule_.messages[i]));
     if (!walk_.staged()) post_more(0, slot);

@@ -58,7 +58,7 @@ class executor final : public operation, private mpi::awaited {
   struct wire {
     void* data = nullptr;
     int count = 0;
-    std::uint32_t told = 0;  // the argument for completes()
+    std::uint32_t reported = 0;  // the argument for completes()
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::byte* staging = nullptr;  // packed messages only
   };
@@ -97,7 +97,7 @@ class executor final : public operation, private mpi::awaited {
   void pack_message(std::uint32_t m);
   void unpack_message(std::uint32_t m);
   void taken(std::uint32_t m);
-  void tell_complete(std::uint32_t m) const noexcept;
+  void report_complete(std::uint32_t m) const noexcept;
   void post(std::uint32_t slot, std::uint32_t i);
   void copy_locally();
   void enter();
@@ -135,8 +135,8 @@ class executor final : public operation, private mpi::awaited {
   std::optional<gate> gate_;
   static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
   std::uint32_t starts_ = 0;
-  statistics totals_;       // of one exchange
-  std::uint32_t told_ = 0;  // of the round
+  statistics totals_;           // of one exchange
+  std::uint32_t reported_ = 0;  // of the round
 };
 
 }  // namespace taquin::detail

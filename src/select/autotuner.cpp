@@ -31,15 +31,15 @@ autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicat
                      memory_budget& budget)
     : all_(std::move(all)),
       times_(all_.size(), tries, trial::order::in_turn),
-      told_(all_.size() * as_size(comm.size()), &budget) {
+      reported_(all_.size() * as_size(comm.size()), &budget) {
   const auto n = static_cast<count_t>(all_.size());
   const shape s = telling_shape(comm.size(), all_.size());
   const options o = telling_options(comm.size());
-  telling_ =
-      prepare_operation(spread_out,
-                        exchange::alltoallv(times_.best().data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE,
-                                            told_.data(), count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
-                        {.comm = &comm, .tag = tag, .shape = &s, .opts = &o, .reused = true}, budget);
+  telling_ = prepare_operation(
+      spread_out,
+      exchange::alltoallv(times_.best().data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE, reported_.data(),
+                          count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
+      {.comm = &comm, .tag = tag, .shape = &s, .opts = &o, .reused = true}, budget);
 }
 
 std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
@@ -49,14 +49,14 @@ std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
 
 void autotuner::begin() {
   if (telling_ != nullptr && starts_ > times_.calls()) keep_the_fastest();
-  if (telling_ != nullptr) current_ = tells() ? 0 : times_.way(starts_);
-  if (tells()) telling_->start();
+  if (telling_ != nullptr) current_ = reports() ? 0 : times_.way(starts_);
+  if (reports()) telling_->start();
   phase_ = phase::exchanging;
   begun_ = PMPI_Wtime();
 }
 
 void autotuner::keep_the_fastest() {
-  std::swap(all_.front(), all_[times_.decide(told_)]);
+  std::swap(all_.front(), all_[times_.decide(reported_)]);
   all_.erase(all_.begin() + 1, all_.end());
   telling_.reset();
   current_ = 0;
@@ -64,10 +64,10 @@ void autotuner::keep_the_fastest() {
 
 // The candidate is done. The exchange of the ranks' times completes with these.
 bool autotuner::end(bool block) {
-  if (phase_ == phase::exchanging && telling_ != nullptr && !tells()) {
+  if (phase_ == phase::exchanging && telling_ != nullptr && !reports()) {
     times_.took(current_, PMPI_Wtime() - begun_);
     ++starts_;
-  } else if (phase_ != phase::idle && tells()) {
+  } else if (phase_ != phase::idle && reports()) {
     phase_ = phase::telling;
     if (block) telling_->wait();
     if (!block && !telling_->test()) return false;

@@ -59,13 +59,13 @@ class autotuner final : public operation {
   bool end(bool block);
   void keep_the_fastest();
 
-  [[nodiscard]] bool tells() const noexcept { return telling_ != nullptr && starts_ == times_.calls(); }
+  [[nodiscard]] bool reports() const noexcept { return telling_ != nullptr && starts_ == times_.calls(); }
 
   std::pmr::vector<prepared_candidate> all_;
-  trial times_;                     // of the candidates
-  std::pmr::vector<seconds> told_;  // those of all ranks, by rank
-  operation_ptr telling_;           // null once the fastest is alone
-  std::uint64_t starts_ = 0;        // that are complete, until then
+  trial times_;                         // of the candidates
+  std::pmr::vector<seconds> reported_;  // those of all ranks, by rank
+  operation_ptr telling_;               // null once the fastest is alone
+  std::uint64_t starts_ = 0;            // that are complete, until then
   std::size_t current_ = 0;
   double begun_ = 0;
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;

@@ -87,7 +87,7 @@ std::uint64_t kind_of_processor() noexcept {
 }
 
 // Rank 0's text, for all; its length is known.
-void tell(std::string& text, std::int64_t length, mpi::communicator& comm) {
+void report(std::string& text, std::int64_t length, mpi::communicator& comm) {
   text.resize(static_cast<std::size_t>(length));
   if (!text.empty()) mpi::broadcast(std::span(text), 0, comm.get());
 }
@@ -108,7 +108,7 @@ chooser::chooser(mpi::communicator& comm) : comm_(comm) {
   }
   mpi::allreduce(std::span<std::int64_t>(most), MPI_MAX, comm.get());
   identical_ = most[0] == -most[1];
-  tell(text, most[2], comm);
+  report(text, most[2], comm);
   if (!text.empty()) profile_ = from_json(text);
   int cores = std::max(static_cast<int>(most[3]), 1);
 #ifdef TAQUIN_SMPI  // a simulated rank has a core to itself, and computes in no time
@@ -128,11 +128,11 @@ chooser& chooser::get_or_create(mpi::communicator& comm) {
 
 std::vector<const algorithm*> chooser::ranked(const shape& s, const options& o, std::size_t limit) {
   auto best = ranking(s, o, true, limit, profile_);
-  return identical_ ? best : told(best);
+  return identical_ ? best : reported(best);
 }
 
 // Rank 0's, by their numbers in the list.
-std::vector<const algorithm*> chooser::told(std::span<const algorithm* const> mine) {
+std::vector<const algorithm*> chooser::reported(std::span<const algorithm* const> mine) {
   const auto list = algorithms();
   std::array<int, 64> numbers{};
   std::size_t n = 0;
@@ -224,7 +224,7 @@ const algorithm* chooser::predicted(const shape& s, const options& o, bool reuse
   if (!serves_within(a, s, o, limit)) {
     took_heap_ = true;
     a = decide(s, o, reused, limit, profile_, nullptr).what;
-    if (!identical_) a = told({&a, 1}).front();
+    if (!identical_) a = reported({&a, 1}).front();
     if (a == nullptr) refuse_unserved(s, comm_);
     if (remembered_.size() >= most_remembered) remembered_.clear();
     remembered_[choice] = a;
@@ -256,7 +256,7 @@ const algorithm* chooser::measure(const shape& s, const options& o, std::size_t 
     const decision d = decide(s, o, false, limit, profile_, nullptr);
     if (d.what == nullptr) refuse_unserved(s, comm_);
     std::array<const algorithm*, 2> both{d.what, d.rival};
-    if (!identical_) std::ranges::copy(told(both), both.begin());
+    if (!identical_) std::ranges::copy(reported(both), both.begin());
     c = algorithm_trial(both[0], both[1]);
   }
   turn_ = c.next();

@@ -74,7 +74,7 @@ class chooser {
  private:
   inline static const mpi::slot<chooser> kept_as;
   explicit chooser(mpi::communicator& comm);
-  std::vector<const algorithm*> told(std::span<const algorithm* const> mine);
+  std::vector<const algorithm*> reported(std::span<const algorithm* const> mine);
   mpi::communicator& comm_;  // whose attribute this is
   profile profile_;
   bool identical_ = true;

@@ -57,7 +57,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
 
 }  // namespace
 
-hardware processor_of(std::istream& cpuinfo, std::istream& meminfo) {
+hardware core_of(std::istream& cpuinfo, std::istream& meminfo) {
   hardware h;
   std::set<std::string> packages;
   std::string line;
@@ -97,7 +97,7 @@ std::string link_of(const fs::path& classes) {
 hardware this_hardware() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::ifstream meminfo("/proc/meminfo");
-  hardware h = processor_of(cpuinfo, meminfo);
+  hardware h = core_of(cpuinfo, meminfo);
   h.cores = static_cast<int>(std::thread::hardware_concurrency());
   int version = 0;
   int subversion = 0;

@@ -22,7 +22,7 @@ struct hardware {
 };
 
 /// Model and sockets from the texts of /proc/cpuinfo and /proc/meminfo. Pure.
-hardware processor_of(std::istream& cpuinfo, std::istream& meminfo);
+hardware core_of(std::istream& cpuinfo, std::istream& meminfo);
 
 /// The fastest interface under a tree like /sys/class: InfiniBand first, then Ethernet that is up.
 std::string link_of(const std::filesystem::path& classes);

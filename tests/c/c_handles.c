@@ -147,7 +147,7 @@ static void types_that_are_not_committed_are_an_error_of_all(MPI_Comm comm) {
   MPI_Type_free(&type);
 }
 
-static void a_receive_buffer_in_place_is_told(MPI_Comm comm) {
+static void a_receive_buffer_in_place_is_reported(MPI_Comm comm) {
   int a[128] = {0};
   CHECK(class_of(TAQUIN_Alltoall(a, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm)) == MPI_ERR_BUFFER);
   CHECK(strstr(TAQUIN_Last_error(), "MPI_IN_PLACE as the receive buffer") != NULL);
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   types_that_are_not_committed_are_an_error_of_all(comm);
-  a_receive_buffer_in_place_is_told(comm);
+  a_receive_buffer_in_place_is_reported(comm);
   statistics_may_be_set_anew(comm);
   MPI_Comm_free(&comm);
   TAQUIN_Plan plan;

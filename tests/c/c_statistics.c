@@ -14,7 +14,7 @@ static void the_version_is_of_its_parts(void) {
   CHECK(strcmp(made, TAQUIN_VERSION) == 0);
 }
 
-static void a_communicator_counts_its_calls_when_asked(int *send, int *recv) {
+static void a_communicator_counts_its_calls_when_requested(int *send, int *recv) {
   TAQUIN_Options options = TAQUIN_OPTIONS_INIT;
   TAQUIN_Statistics s = TAQUIN_STATISTICS_INIT, short_one = TAQUIN_STATISTICS_INIT;
   MPI_Comm comm, copy;
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
   send = malloc(sizeof(int) * (size_t)ranks), recv = malloc(sizeof(int) * (size_t)ranks);
   for (i = 0; i < ranks; ++i) send[i] = rank;
   the_version_is_of_its_parts();
-  a_communicator_counts_its_calls_when_asked(send, recv);
+  a_communicator_counts_its_calls_when_requested(send, recv);
   plans_and_redistributions_count_their_starts(send, recv);
   free(send), free(recv);
   return end();

@@ -29,7 +29,7 @@ std::string refusal_of(const inside_t& call) {
   return {};
 }
 
-bool says_why(std::string_view text) { return text.find("pending until the function has returned") != text.npos; }
+bool prints_why(std::string_view text) { return text.find("pending until the function has returned") != text.npos; }
 
 TEST(nested_calls, on_the_same_communicator_are_refused_and_the_operation_completes) {
   for (const auto& [callback, operation] : callbacks()) {
@@ -39,7 +39,7 @@ TEST(nested_calls, on_the_same_communicator_are_refused_and_the_operation_comple
       int refused = 0;
       const inside_t inside = [&] {
         const std::string text = refusal_of([&] { static_cast<void>(call(comm.get())); });
-        EXPECT_TRUE(says_why(text)) << text;
+        EXPECT_TRUE(prints_why(text)) << text;
         ++refused;
       };
       EXPECT_TRUE(operation(comm.get(), inside));
@@ -87,8 +87,8 @@ TEST(nested_calls, of_a_containers_allocator_are_refused_on_the_same_communicato
   for (const auto& [name, call] : nested_calls()) {
     SCOPED_TRACE(name);
     const scoped_comm comm(duplicate(MPI_COMM_WORLD));
-    EXPECT_TRUE(by_container(comm.get(),
-                             [&] { EXPECT_TRUE(says_why(refusal_of([&] { static_cast<void>(call(comm.get())); }))); }));
+    EXPECT_TRUE(by_container(
+        comm.get(), [&] { EXPECT_TRUE(prints_why(refusal_of([&] { static_cast<void>(call(comm.get())); }))); }));
     EXPECT_TRUE(call(comm.get()));
   }
 }
@@ -107,15 +107,15 @@ TEST(nested_calls, of_what_was_prepared_on_the_same_communicator_are_refused_but
     redistribution moves(block.data(), 1, 1, MPI_INT, comm.get());
     const std::array<count_t, 1> one{1};
     sparse_call other({&r.me, r.to, count_view(one.data()), MPI_INT}, comm.get());
-    int came = -1;
+    int arrived = -1;
     started.start();
     const inside_t inside = [&] {
-      EXPECT_TRUE(says_why(refusal_of([&] { idle.start(); })));
-      EXPECT_TRUE(says_why(refusal_of([&] { idle.run(); })));
-      EXPECT_TRUE(says_why(refusal_of([&] { moves(r.to, std::array<int, 1>{0}); })));
-      EXPECT_TRUE(says_why(refusal_of([&] { other.receive(&came); })));
-      EXPECT_TRUE(says_why(refusal_of([&] { other.deliver(1, [](const sparse_call::piece&) {}); })));
-      EXPECT_TRUE(says_why(refusal_of([&] { other.reply(&r.me, MPI_INT, &came); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { idle.start(); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { idle.run(); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { moves(r.to, std::array<int, 1>{0}); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { other.receive(&arrived); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { other.deliver(1, [](const sparse_call::piece&) {}); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { other.reply(&r.me, MPI_INT, &arrived); })));
       started.wait();
       EXPECT_EQ(in[static_cast<std::size_t>(r.before)], r.before);
     };
@@ -123,8 +123,8 @@ TEST(nested_calls, of_what_was_prepared_on_the_same_communicator_are_refused_but
     idle.run();
     moves(r.to, std::array<int, 1>{0});
     EXPECT_EQ(block[0], r.before);
-    other.receive(&came);
-    EXPECT_EQ(came, r.before);
+    other.receive(&arrived);
+    EXPECT_EQ(arrived, r.before);
   }
 }
 
@@ -138,12 +138,12 @@ TEST(nested_calls, of_the_same_sparse_exchange_are_refused) {
   int pieces = 0;
   call.deliver(1, [&](const sparse_call::piece&) {
     ++pieces;
-    EXPECT_TRUE(says_why(refusal_of([&] { call.receive(in.data()); })));
+    EXPECT_TRUE(prints_why(refusal_of([&] { call.receive(in.data()); })));
   });
   EXPECT_EQ(pieces, 10);
   // A refusal that the function does not catch is thrown by the call, and the communicator serves on.
   EXPECT_TRUE(
-      says_why(refusal_of([&] { call.deliver(1, [&](const sparse_call::piece&) { call.receive(in.data()); }); })));
+      prints_why(refusal_of([&] { call.deliver(1, [&](const sparse_call::piece&) { call.receive(in.data()); }); })));
   call.receive(in.data());
   EXPECT_EQ(in, std::vector<int>(10, r.before));
 }
@@ -161,7 +161,7 @@ TEST(nested_calls, that_a_migrations_function_does_not_catch_are_the_error_of_al
     ADD_FAILURE() << "no error";
   } catch (const usage_error& e) {
     EXPECT_TRUE(e.collective());
-    EXPECT_TRUE(says_why(e.what())) << e.what();
+    EXPECT_TRUE(prints_why(e.what())) << e.what();
   }
   EXPECT_EQ(elements, std::vector<int>(2, r.me));
   EXPECT_TRUE(migration_is_right(comm.get()));
@@ -172,7 +172,7 @@ int refused_in_operator = 0;
 
 void sum_and_call(void* in, void* into, int* n, MPI_Datatype*) {
   for (int i = 0; i < *n; ++i) static_cast<int*>(into)[i] += static_cast<int*>(in)[i];
-  if (says_why(refusal_of([] { static_cast<void>(alltoall_is_right(reduced_on)); }))) ++refused_in_operator;
+  if (prints_why(refusal_of([] { static_cast<void>(alltoall_is_right(reduced_on)); }))) ++refused_in_operator;
 }
 
 TEST(nested_calls, of_an_operator_are_refused_on_the_same_communicator) {

@@ -81,17 +81,17 @@ inline bool migration_is_right(MPI_Comm comm) {
 
 inline bool sparse_is_right(MPI_Comm comm) {
   const ring r(comm);
-  const auto came = sparse_exchange(r.to, std::array<int, 1>{2}, std::vector<int>{r.me, r.me}, comm);
-  return came.sources == std::vector<int>{r.before} && came.data == std::vector<int>{r.before, r.before};
+  const auto arrived = sparse_exchange(r.to, std::array<int, 1>{2}, std::vector<int>{r.me, r.me}, comm);
+  return arrived.sources == std::vector<int>{r.before} && arrived.data == std::vector<int>{r.before, r.before};
 }
 
 inline bool sparse_in_pieces_is_right(MPI_Comm comm) {
   const ring r(comm);
-  std::vector<int> came;
+  std::vector<int> arrived;
   sparse_exchange_pieces(
       r.to, std::array<int, 1>{3}, std::vector<int>(3, r.me), 2,
-      [&](int, std::span<const int> piece) { came.insert(came.end(), piece.begin(), piece.end()); }, comm);
-  return came == std::vector<int>(3, r.before);
+      [&](int, std::span<const int> piece) { arrived.insert(arrived.end(), piece.begin(), piece.end()); }, comm);
+  return arrived == std::vector<int>(3, r.before);
 }
 
 inline bool neighbours_are_right(MPI_Comm comm) {

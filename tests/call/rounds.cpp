@@ -17,7 +17,7 @@ using detail::rank_properties;
 std::vector<property_record> combine(std::vector<property_record> known) {
   const int p = static_cast<int>(known.size());
   for (agreement_rounds rounds(p);; rounds.next()) {
-    const std::vector<property_record> told = known;
+    const std::vector<property_record> reported = known;
     for (int rank = 0; rank < p; ++rank) {
       property_record& v = known[static_cast<std::size_t>(rank)];
       if (rounds.over()) {
@@ -26,7 +26,7 @@ std::vector<property_record> combine(std::vector<property_record> known) {
       }
       rounds.begin(v);
       for (int digit = 1; digit <= rounds.digits(); ++digit) {
-        const property_record& theirs = told[static_cast<std::size_t>((rank - digit * rounds.width() % p + p) % p)];
+        const property_record& theirs = reported[static_cast<std::size_t>((rank - digit * rounds.width() % p + p) % p)];
         v.learn(theirs);
         rounds.add_up(v, digit, theirs);
       }
@@ -37,7 +37,7 @@ std::vector<property_record> combine(std::vector<property_record> known) {
 
 std::vector<property_record> records(int p, auto call_word_of) {
   std::vector<property_record> all(static_cast<std::size_t>(p));
-  for (int rank = 0; rank < p; ++rank) all[static_cast<std::size_t>(rank)].tell(call_word_of(rank));
+  for (int rank = 0; rank < p; ++rank) all[static_cast<std::size_t>(rank)].report(call_word_of(rank));
   return all;
 }
 

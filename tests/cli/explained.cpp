@@ -28,14 +28,14 @@ constexpr int problems = 300;
 
 struct one_problem {
   std::string workload;
-  cli::question asked;
+  cli::question requested;
   std::string memory;
 
   [[nodiscard]] std::string words() const {
-    return fmt::format("{} ranks, -w {} -b {} --seed {} -m {}{}{}, form {}", asked.size.ranks, workload,
-                       asked.size.bytes, asked.size.seed, memory,
-                       asked.how == harness::buffering::separate ? "" : " --in-place",
-                       asked.persistent ? " --persistent" : "", static_cast<int>(asked.kind));
+    return fmt::format("{} ranks, -w {} -b {} --seed {} -m {}{}{}, form {}", requested.size.ranks, workload,
+                       requested.size.bytes, requested.size.seed, memory,
+                       requested.how == harness::buffering::separate ? "" : " --in-place",
+                       requested.persistent ? " --persistent" : "", static_cast<int>(requested.kind));
   }
 };
 
@@ -76,7 +76,7 @@ struct observed {
 observed taken(const one_problem& p, std::size_t limit, MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  const auto& [workload, size, kind, how, persistent] = p.asked;
+  const auto& [workload, size, kind, how, persistent] = p.requested;
   const harness::problem x(comm, kind, how, workload.row(size, rank), workload.column(size, rank));
   harness::arena memory;
   x.reserve(memory);
@@ -114,7 +114,7 @@ TEST(explanations, name_what_auto_takes_for_300_random_exchanges) {
   int steps = 0;
   for (int i = 0; i < problems; ++i) {
     const one_problem p = random_problem(ranks, random, keep);
-    const cli::explanation e = cli::explain(p.asked, p.memory, on, profile);
+    const cli::explanation e = cli::explain(p.requested, p.memory, on, profile);
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     const auto [names, peak] = taken(p, e.limit, comm);
@@ -124,14 +124,14 @@ TEST(explanations, name_what_auto_takes_for_300_random_exchanges) {
     constexpr std::uint64_t small = 1024;
     const bool step = e.taken.why == detail::decision::reason::step && on.shared && e.shape.max_rank_bytes <= small;
     if (step && peak >= detail::shared_memory.memory(e.shape, {}))
-      wrong.emplace_back(p.asked.size.bytes, p.words() + ": a plan does what the step could do");
+      wrong.emplace_back(p.requested.size.bytes, p.words() + ": a plan does what the step could do");
     steps += step ? 1 : 0;
     const std::string said(e.chosen() != nullptr ? e.chosen()->name : "");
     const bool right = names[1] == said || (e.taken.rival != nullptr && names[1] == e.taken.rival->name);
     // A profile is read by the first call, which is a plan's. One that is refused changes nothing.
     if (right && (profile.given || names[0] == said)) continue;
-    wrong.emplace_back(p.asked.size.bytes, fmt::format("{}: explain says '{}', calls take '{}' and '{}'", p.words(),
-                                                       said, names[0], names[1]));
+    wrong.emplace_back(p.requested.size.bytes, fmt::format("{}: explain says '{}', calls take '{}' and '{}'", p.words(),
+                                                           said, names[0], names[1]));
   }
   std::ranges::sort(wrong);
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " of " << problems;

@@ -36,8 +36,8 @@ using test::redistribution_in_c;
 using test::traffic;
 
 unsigned failures_to_try(unsigned few) {
-  const char* const asked = std::getenv("TAQUIN_TEST_FAILURES");
-  return asked == nullptr ? few : static_cast<unsigned>(std::stoul(asked));
+  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
+  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
 }
 
 // An MPI library may still send from what a failed call has sent from, and does so whenever it is called: a program
@@ -81,7 +81,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool
   for (unsigned seed = 0; seed < trials; ++seed) {
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const bool faulty = test::rank_in(comm.get()) == static_cast<int>(seed) % ranks;
-    prepare(seed, comm.get(), [&](auto step, auto look) {
+    prepare(seed, comm.get(), [&](auto step, auto poll) {
       MPI_Barrier(MPI_COMM_WORLD);  // no rank is still in a previous call
       std::mt19937 random(seed);
       const int n = static_cast<int>(random() % steps);
@@ -95,7 +95,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool
         const failure::block_map map = failure::blocks();
         if (map.known) {
           ++all.maps;
-          all.wrong += look(map) + (same_in_c(map) ? 0 : 1);
+          all.wrong += poll(map) + (same_in_c(map) ? 0 : 1);
           EXPECT_EQ(all.wrong, 0U) << "seed " << seed;
         }
       }

@@ -144,7 +144,7 @@ class given_up_sends : public testing::Test {
     comm.free();
     overwrite_stack();
     call_again();
-    const given_up all = look_at_given_up();
+    const given_up all = poll_given_up();
     sends += all.sends;
     EXPECT_EQ(all.spoiled, 0) << "of " << all.sends << " sends given up in " << what << ", message " << n / 2 << " of "
                               << late << ", rank " << rank;

@@ -96,7 +96,7 @@ void go_through(hostile_call& c, const hostile_recipe& r, const world& w, verdic
     if (errs(r, w.rank, offence::dropped) && step == 2) {
       v.happened = 1;
       c.drop();
-      return say(v, ending::own, MPI_SUCCESS, "dropped");
+      return print_message(v, ending::own, MPI_SUCCESS, "dropped");
     }
     if (r.offender == w.rank && step == odd) arm_for(r);
     c.step(step);
@@ -110,15 +110,15 @@ verdict attempt(hostile_call& c, const hostile_recipe& r, const world& w) {
   try {
     go_through(c, r, w, v);
   } catch (const error& e) {
-    say(v, e.collective() ? ending::refused : ending::alone, e.mpi_class(), e.what());
+    print_message(v, e.collective() ? ending::refused : ending::alone, e.mpi_class(), e.what());
   } catch (const c_error& e) {
-    say(v, ending::code, e.code, e.what());
+    print_message(v, ending::code, e.code, e.what());
   } catch (const std::bad_alloc&) {
-    say(v, ending::alone, MPI_ERR_NO_MEM, "bad_alloc");
+    print_message(v, ending::alone, MPI_ERR_NO_MEM, "bad_alloc");
   } catch (const own_error& e) {
-    say(v, ending::own, MPI_ERR_OTHER, e.what());
+    print_message(v, ending::own, MPI_ERR_OTHER, e.what());
   } catch (const std::exception& e) {
-    say(v, ending::alone, MPI_ERR_OTHER, e.what());
+    print_message(v, ending::alone, MPI_ERR_OTHER, e.what());
   }
   if (disarm()) v.happened = 1;
   return v;

@@ -167,8 +167,8 @@ class hostile_exchange final : public hostile_call {
     const std::size_t peer = r_.what == called::alltoall ? 0 : static_cast<std::size_t>(r_.victim);
     const bool empty = out_.count[peer] == 0 || in_.count[peer] == 0;  // where no type is looked at
     const int kind = r_.variant % 5;
-    const bool told_at_once = kind == 3 && r_.in_c();  // by what sets the options
-    switch ((kind == 1 && empty) || told_at_once ? 0 : kind) {
+    const bool reported_at_once = kind == 3 && r_.in_c();  // by what sets the options
+    switch ((kind == 1 && empty) || reported_at_once ? 0 : kind) {
       case 0:
         in_.count[peer] = out_.count[peer] = -3;
         break;

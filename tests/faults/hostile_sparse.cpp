@@ -67,7 +67,7 @@ class hostile_sparse final : public hostile_call {
         MPI_Count* counts = nullptr;
         int* data = nullptr;
         given_.fill(nullptr);
-        asked_ = 0;
+        requested_ = 0;
         check_c(TAQUIN_Sparse_exchange(data_.data(), static_cast<int>(to_.size()), to_.data(), c_counts_.data(), type_,
                                        comm_, allocate, this, &incoming, &sources, &counts, &data));
         std::copy_n(data, std::min(got_.size() - 2 * margin, expected_.size()), &got_[margin]);
@@ -130,7 +130,7 @@ class hostile_sparse final : public hostile_call {
 
   static void* allocate(std::size_t bytes, void* context) {
     auto& self = *static_cast<hostile_sparse*>(context);
-    const int number = self.asked_++;
+    const int number = self.requested_++;
     if (self.lies() && number == self.r_.variant % 3) return nullptr;
     return self.given_.at(static_cast<std::size_t>(number)) = std::malloc(bytes > 0 ? bytes : 1);
   }
@@ -169,7 +169,7 @@ class hostile_sparse final : public hostile_call {
   std::optional<sparse_call> call_;
   TAQUIN_Sparse c_call_ = TAQUIN_SPARSE_NULL;
   std::array<void*, 3> given_{};
-  int asked_ = 0;
+  int requested_ = 0;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct verdict {
   std::array<char, 240> text{};
 };
 
-inline void say(verdict& v, ending how, int mpi_class, const char* text) {
+inline void print_message(verdict& v, ending how, int mpi_class, const char* text) {
   v.how = how;
   v.mpi_class = mpi_class;
   std::strncpy(v.text.data(), text, v.text.size() - 1);

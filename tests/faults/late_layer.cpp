@@ -99,7 +99,7 @@ void fail_a_poll_when(bool (*is_time)()) noexcept {
 
 bool was_late() noexcept { return std::exchange(then, nullptr) == nullptr; }
 
-given_up look_at_given_up() {
+given_up poll_given_up() {
   given_up all;
   for (const kept& k : std::exchange(without_owner(), {})) {
     ++all.sends;

@@ -18,6 +18,6 @@ struct given_up {
   int sends = 0;
   int spoiled = 0;  ///< of these, those whose memory is gone or has changed meanwhile
 };
-given_up look_at_given_up();
+given_up poll_given_up();
 
 }  // namespace taquin::test

@@ -126,20 +126,20 @@ class lost_receivers : public testing::TestWithParam<way> {
 
   /// `told` before: this rank has had an error on the communicator.
   template <class Call>
-  ending end_of(Call call, bool told, bool dead) const {
+  ending end_of(Call call, bool reported, bool dead) const {
     try {
       call();
-      return {true, told ? "ends well on a communicator that is lost" : ""};
+      return {true, reported ? "ends well on a communicator that is lost" : ""};
     } catch (const peer_failed& e) {
       const bool names = e.ranks() == std::vector<int>{last};
       return {false, dead && names ? "" : std::string("says ") + e.what()};
     } catch (const peer_aborted& e) {
       const bool names = e.rank() == last && !e.reason().empty() && e.mpi_class() == MPI_ERR_OTHER;
-      return {false, !told && !dead && names && rank != last ? "" : std::string("says ") + e.what()};
+      return {false, !reported && !dead && names && rank != last ? "" : std::string("says ") + e.what()};
     } catch (const usage_error& e) {
-      return {false, told && e.mpi_class() == MPI_ERR_COMM ? "" : std::string("says ") + e.what()};
+      return {false, reported && e.mpi_class() == MPI_ERR_COMM ? "" : std::string("says ") + e.what()};
     } catch (const mpi_error& e) {
-      return {false, !told && rank == last ? "" : std::string("says ") + e.what()};
+      return {false, !reported && rank == last ? "" : std::string("says ") + e.what()};
     }
   }
 
@@ -183,13 +183,13 @@ class lost_receivers : public testing::TestWithParam<way> {
   }
 
   /// A notified rank, or one that has aborted, is refused; another is notified now.
-  void expect_lost(MPI_Comm comm, bool told, int count) const {
+  void expect_lost(MPI_Comm comm, bool reported, int count) const {
     call_to_last second({kind::exchange, "auto", false}, comm, count);
     const ending next = end_of(
         [&] {
           if (second.prepare()) second.run();
         },
-        told, false);
+        reported, false);
     EXPECT_EQ(next.wrong, "") << "afterwards; " << count << " elements";
     EXPECT_FALSE(next.well);
   }

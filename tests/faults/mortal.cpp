@@ -62,7 +62,7 @@ struct rank_state {
   void wrong(const std::string& what) {
     if (bad.empty()) bad = what;
   }
-  void look() {
+  void poll() {
     MPI_Comm_set_errhandler(alive, MPI_ERRORS_RETURN);
     MPI_Comm_rank(alive, &rank);
     MPI_Comm_size(alive, &size);
@@ -251,7 +251,7 @@ void run_trial(rank_state& s, const trial& t, const settings& o) {
   if (t.p() < s.size) wait_for_each_other(s, t, member);
   MPI_Comm before = s.alive;
   s.alive = smaller_than(s, before, t.loses());
-  s.look();
+  s.poll();
   MPI_Comm_free(&before);
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }
@@ -273,7 +273,7 @@ std::vector<way> named(const std::vector<std::string>& names) {
 
 // Memory of communicators that are freed serves later ones with the same ranks: there may be some. Files and threads
 // may not be more after a trial than after the first one; sockets may, between ranks that had not met.
-void look_for_remains(rank_state& s) {
+void find_remains(rank_state& s) {
   constexpr int kept = 16;
   const left_over now = left_over::now();
   if (now.mappings > kept) s.wrong(fmt::format("{} mappings are left", now.mappings));
@@ -286,7 +286,7 @@ void look_for_remains(rank_state& s) {
 int run_all(const settings& o) {
   rank_state s;
   MPI_Comm_dup(MPI_COMM_WORLD, &s.alive);
-  s.look();
+  s.poll();
   std::atomic<bool> ended = false;
   std::jthread watchdog([&] { watch_over(s.progresses, o.timeout, o.seed, s.rank, ended); });
   std::uint64_t done = 0;
@@ -305,7 +305,7 @@ int run_all(const settings& o) {
     if (o.shows && s.rank == 0)
       fmt::print(stderr, "{}: {}: {}\n", i, describe(t), describe(make_mortal_call(t, t.call, t.p())));
     run_trial(s, t, o);
-    look_for_remains(s);
+    find_remains(s);
     ++done;
     ++by_way.at(static_cast<std::size_t>(t.how));
     if (!s.bad.empty())

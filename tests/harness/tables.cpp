@@ -14,8 +14,8 @@
 namespace taquin::harness {
 namespace {
 
-nlohmann::json record(const char* asked, int size) {
-  return {{"asked", asked},
+nlohmann::json record(const char* requested, int size) {
+  return {{"asked", requested},
           {"algorithm", "spread_out"},
           {"workload", "uniform"},
           {"collective", "alltoallv"},

@@ -221,7 +221,7 @@ TEST_P(redistribution_in_flight, a_rank_that_is_late_is_not_flooded) {
       be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 10);
       r.start(std::span<const int>(s.to_rank), std::span<const int>(s.to_index));
       // It is slow in the middle, too, after any message.
-      for (int look = 0; look < 30 && !r.test(); ++look) be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 1);
+      for (int poll = 0; poll < 30 && !r.test(); ++poll) be_late(test::rank_in(MPI_COMM_WORLD), i % ranks, 1);
       r.wait();
       ASSERT_TRUE(s.right());
     }
@@ -344,7 +344,7 @@ TEST(cyclic_in_flight, a_slow_rank_has_few_actions_waiting) {
   redistribution r(data.data(), problem.blocks, 1, MPI_INT, MPI_COMM_WORLD, {.algorithm = "cyclic", .in_flight = most});
   test::flood::begin();
   r.start(std::span<const int>(to), std::span<const int>(index));
-  for (int look = 0; look < 60 && !r.test(); ++look) be_late(rank, 1, 3);
+  for (int poll = 0; poll < 60 && !r.test(); ++poll) be_late(rank, 1, 3);
   r.wait();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {

@@ -83,7 +83,7 @@ TEST_P(in_place_in_flight, a_rank_that_is_slow_in_the_middle_is_not_flooded) {
     for (int i = 0; i < 2 * ranks; ++i) {
       t.fill();
       p.start();
-      for (int look = 0; look < 40 && !p.test(); ++look)
+      for (int poll = 0; poll < 40 && !p.test(); ++poll)
         if (rank == i % ranks) usleep(1000);
       p.wait();
       ASSERT_TRUE(t.right()) << "start " << i;

@@ -76,11 +76,11 @@ TAQUIN_COUNTED(Issend, (const void* b, int n, MPI_Datatype t, int to, int tag, M
 TAQUIN_COUNTED(Send, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c),
                flood::all.sent(bytes(n, t), to, tag, c), )
 TAQUIN_COUNTED(Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),
-               (b, n, t, from, tag, c, r), , flood::all.asked(from, tag, c))
+               (b, n, t, from, tag, c, r), , flood::all.requested(from, tag, c))
 TAQUIN_COUNTED(Recv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* s),
-               (b, n, t, from, tag, c, s), flood::all.asked(from, tag, c), )
+               (b, n, t, from, tag, c, s), flood::all.requested(from, tag, c), )
 TAQUIN_COUNTED(Improbe, (int from, int tag, MPI_Comm c, int* found, MPI_Message* m, MPI_Status* s),
-               (from, tag, c, found, m, s), , if (*found != 0) flood::all.asked(s->MPI_SOURCE, s->MPI_TAG, c))
+               (from, tag, c, found, m, s), , if (*found != 0) flood::all.requested(s->MPI_SOURCE, s->MPI_TAG, c))
 TAQUIN_COUNTED(Send_init, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r),
                (b, n, t, to, tag, c, r), , flood::all.keep(*r, {true, bytes(n, t), to, tag, c}))
 TAQUIN_COUNTED(Recv_init, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),

@@ -170,23 +170,23 @@ static void arrays(void) {
   make(&m.active[1], MPI_COMM_WORLD, 1);
   make(&m.inactive, MPI_COMM_WORLD, 2);
   for (int n = 0; n < 24; ++n) {
-    MPI_Status *const told = n % 2 ? statuses : ignored;
+    MPI_Status *const reported = n % 2 ? statuses : ignored;
     int seen[in_array] = {0}, done = 0;
     start_mixed(&m);
     switch (n / 2 % 6) {
       case 0:
-        OK(MPI_Waitall(in_array, m.all, told));
-        if (told != ignored) {
+        OK(MPI_Waitall(in_array, m.all, reported));
+        if (reported != ignored) {
           check_status(&statuses[0]);
           CHECK(statuses[5].MPI_SOURCE == (world_rank + m.active[0].ranks - 1) % m.active[0].ranks);
         }
         break;
       case 1:
-        for (flag = 0; !flag;) OK(MPI_Testall(in_array, m.all, &flag, told));
+        for (flag = 0; !flag;) OK(MPI_Testall(in_array, m.all, &flag, reported));
         break;
       case 2:
         for (;;) {
-          OK(MPI_Waitany(in_array, m.all, &index, told == ignored ? MPI_STATUS_IGNORE : statuses));
+          OK(MPI_Waitany(in_array, m.all, &index, reported == ignored ? MPI_STATUS_IGNORE : statuses));
           if (index == MPI_UNDEFINED) break;
           CHECK(index >= 0 && index < in_array && !seen[index]++);
           ++done;
@@ -195,7 +195,7 @@ static void arrays(void) {
         break;
       case 3:
         while (done < 4) {
-          OK(MPI_Testany(in_array, m.all, &index, &flag, told == ignored ? MPI_STATUS_IGNORE : statuses));
+          OK(MPI_Testany(in_array, m.all, &index, &flag, reported == ignored ? MPI_STATUS_IGNORE : statuses));
           if (!flag) continue;
           CHECK(index >= 0 && index < in_array && !seen[index]++);
           ++done;
@@ -206,9 +206,9 @@ static void arrays(void) {
       default:
         for (;;) {
           if (n / 2 % 6 == 4)
-            OK(MPI_Waitsome(in_array, m.all, &count, indices, told));
+            OK(MPI_Waitsome(in_array, m.all, &count, indices, reported));
           else
-            OK(MPI_Testsome(in_array, m.all, &count, indices, told));
+            OK(MPI_Testsome(in_array, m.all, &count, indices, reported));
           if (count == MPI_UNDEFINED) break;
           for (int i = 0; i < count; ++i) CHECK(!seen[indices[i]]++);
           done += count;

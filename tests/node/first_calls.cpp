@@ -128,8 +128,8 @@ TEST_F(first_calls, with_something_wrong_on_one_rank_fail_on_all) {
 // As those that taquin does: on one node the receiver alone has the error.
 TEST_F(first_calls, with_sizes_that_do_not_match_are_an_error_of_the_receiver) {
   short_receive_ = true;
-  const std::string told = call(comm_.get(), 4);
-  EXPECT_TRUE(rank_ != 0 || !told.empty());
+  const std::string reported = call(comm_.get(), 4);
+  EXPECT_TRUE(rank_ != 0 || !reported.empty());
   short_receive_ = false;
   EXPECT_EQ(call(comm_.get(), 4), "");
 }

@@ -42,7 +42,7 @@ class late_rank {
     for (int k = 1; k < c_.size(); ++k) {
       const int writer = (c_.rank() + k) % c_.size();
       delay();
-      c_.wait([&] { return c_.has_come(writer); });
+      c_.wait([&] { return c_.has_arrived(writer); });
       delay();
       offered = read(writer) || offered;
     }

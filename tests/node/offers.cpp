@@ -109,10 +109,10 @@ TEST(node_offers, are_fetched_as_they_were_made) {
     rank.go_on();
     MPI_Barrier(MPI_COMM_WORLD);
     const std::vector<count_t> gone = rank.gone();
-    std::vector<count_t> told(gone.size());
-    MPI_Alltoall(gone.data(), 1, MPI_INT64_T, told.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
-    ASSERT_EQ(told, rank.got());
-    for (const count_t n : told) fetched += n;
+    std::vector<count_t> reported(gone.size());
+    MPI_Alltoall(gone.data(), 1, MPI_INT64_T, reported.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+    ASSERT_EQ(reported, rank.got());
+    for (const count_t n : reported) fetched += n;
   }
   EXPECT_GT(fetched, 0);
 }

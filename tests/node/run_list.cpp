@@ -51,9 +51,9 @@ TEST(a_run_list, without_a_byte_is_its_head) {
 
 TEST(a_run, has_its_blocks_behind_their_sizes) {
   std::vector<std::byte> memory(block_run::head(3) + 20);
-  block_run::tell(memory.data(), 0, 2);
-  block_run::tell(memory.data(), 1, block_run::not_here);
-  block_run::tell(memory.data(), 2, 4);
+  block_run::report(memory.data(), 0, 2);
+  block_run::report(memory.data(), 1, block_run::not_here);
+  block_run::report(memory.data(), 2, 4);
   put(put(memory.data() + block_run::head(3), "ab"), "wxyz");
   const block_run run(memory, 3);
   EXPECT_EQ(text(run.block(0)), "ab");

@@ -30,7 +30,7 @@ class single_copies : public ::testing::Test {
     return (address(0) - reinterpret_cast<std::uint64_t>(to_.data())) % page_bytes + after;
   }
   // The bytes at `place` came, and no others were written.
-  void expect_came(std::size_t place, std::size_t n) {
+  void expect_arrived(std::size_t place, std::size_t n) {
     EXPECT_TRUE(std::equal(to_.begin() + static_cast<std::ptrdiff_t>(place),
                            to_.begin() + static_cast<std::ptrdiff_t>(place + n), from_.begin()));
     EXPECT_EQ(std::ranges::count(to_, 0), static_cast<std::ptrdiff_t>(to_.size() - n));
@@ -47,7 +47,7 @@ TEST_F(single_copies, are_whole_at_any_distance) {
       SCOPED_TRACE(std::to_string(n) + " bytes, " + std::to_string(after) + " after");
       std::ranges::fill(to_, 0);
       ASSERT_EQ(single_copy(getpid(), address(0), to_.data() + place_for(after), n), 0);
-      expect_came(place_for(after), n);
+      expect_arrived(place_for(after), n);
     }
 }
 
@@ -57,7 +57,7 @@ TEST_F(single_copies, of_several_parts_are_whole) {
   for (std::size_t done = 0; done < most; done += 3000)
     parts.push_back({address(done), to_.data() + place_for(16) + done, std::min<std::size_t>(3000, most - done)});
   ASSERT_EQ(single_copy(getpid(), parts), 0);
-  expect_came(place_for(16), most);
+  expect_arrived(place_for(16), most);
 }
 
 TEST_F(single_copies, of_memory_that_is_not_there_fail) {

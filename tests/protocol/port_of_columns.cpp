@@ -68,7 +68,7 @@ TEST(a_port_of_columns, receives_fewer_units_than_there_is_room_for) {
   columns c(rank == 0 ? 20 : 60);
   detail::mpi_port net(comm, comm.next_tag(), c.units, {.scattered = 2, .transfers = 4}, c.memory);
   net.begin_run();
-  net.let_come(detail::rank_group::none());  // all receives early, were it not for the columns
+  net.let_arrive(detail::rank_group::none());  // all receives early, were it not for the columns
   task t = rank == 0 ? send_three(c, net, 1) : receive_five(c, net, 0);
   t.start();
   net.wait(t);

@@ -94,7 +94,7 @@ class asking : public testing::Test {
       int peer = -1;
       bool operator==(const report&) const = default;
     };
-    const auto told_by = [&](bool waits) -> std::optional<report> {
+    const auto reported_by = [&](bool waits) -> std::optional<report> {
       try {
         if (waits)
           r(bad.ranks, bad.indices);
@@ -106,9 +106,9 @@ class asking : public testing::Test {
       }
       return std::nullopt;
     };
-    const auto waited = told_by(true);
+    const auto waited = reported_by(true);
     EXPECT_EQ(a.data, before);
-    const auto started = told_by(false);
+    const auto started = reported_by(false);
     EXPECT_EQ(a.data, before);
     ASSERT_TRUE(waited && started);
     EXPECT_EQ(waited->what, started->what);

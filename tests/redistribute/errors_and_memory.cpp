@@ -266,30 +266,30 @@ TEST_F(refusal, too_little_memory_on_one_rank_is_refused_on_all) {
 }
 
 TEST_F(refusal, blocks_of_a_type_with_holes_leave_the_holes_alone) {
-  MPI_Datatype holes = MPI_DATATYPE_NULL;
+  MPI_Datatype gaps = MPI_DATATYPE_NULL;
   MPI_Datatype one = MPI_DATATYPE_NULL;
   MPI_Type_vector(2, 1, 2, MPI_INT, &one);  // int, gap, int
-  MPI_Type_create_resized(one, 0, 4 * sizeof(int), &holes);
-  MPI_Type_commit(&holes);
+  MPI_Type_create_resized(one, 0, 4 * sizeof(int), &gaps);
+  MPI_Type_commit(&gaps);
   std::vector<int> wide(blocks * 4);
   for (const auto* a : detail::redistributions()) {
     for (int i = 0; i < blocks * 4; ++i) wide[static_cast<std::size_t>(i)] = i % 2 == 0 ? rank * 1000 + i : -5;
-    redistribution redistribute(wide.data(), blocks, 1, holes, MPI_COMM_WORLD, {.algorithm = a->name});
+    redistribution redistribute(wide.data(), blocks, 1, gaps, MPI_COMM_WORLD, {.algorithm = a->name});
     redistribute(ranks_to, indices);
     const int from = (rank + ranks - 1) % ranks;
     for (int i = 0; i < blocks * 4; ++i)
       ASSERT_EQ(wide[static_cast<std::size_t>(i)], i % 2 == 0 ? from * 1000 + i : -5) << a->name << " " << i;
   }
-  MPI_Type_free(&holes);
+  MPI_Type_free(&gaps);
   MPI_Type_free(&one);
 }
 
 // Large blocks that come to scattered places are received by a derived type.
 TEST_F(refusal, scattered_large_blocks_of_a_type_with_holes_leave_the_holes_alone) {
   constexpr int pairs = 200;  // of an int and a gap
-  MPI_Datatype holes = MPI_DATATYPE_NULL;
-  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &holes);
-  MPI_Type_commit(&holes);
+  MPI_Datatype gaps = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
+  MPI_Type_commit(&gaps);
   const auto all = test::random_problem(std::vector<int>(static_cast<std::size_t>(ranks), 60), 90, 11);
   const auto& map = all[static_cast<std::size_t>(rank)];
   const auto want = test::expected(all, rank);
@@ -300,7 +300,7 @@ TEST_F(refusal, scattered_large_blocks_of_a_type_with_holes_leave_the_holes_alon
     std::ranges::fill(wide, -5);
     for (std::size_t k = 0; k < 60; ++k)
       for (int i = 0; i < pairs; ++i) at(k, i) = value(test::identity(rank, static_cast<int>(k)), i);
-    redistribution redistribute(wide.data(), 60, pairs, holes, MPI_COMM_WORLD, {.algorithm = a->name});
+    redistribution redistribute(wide.data(), 60, pairs, gaps, MPI_COMM_WORLD, {.algorithm = a->name});
     redistribute(map.ranks, map.indices);
     for (std::size_t k = 0; k < 60; ++k)
       for (int i = 0; i < pairs; ++i) {
@@ -310,7 +310,7 @@ TEST_F(refusal, scattered_large_blocks_of_a_type_with_holes_leave_the_holes_alon
         ASSERT_EQ((&at(k, i))[1], -5) << a->name;
       }
   }
-  MPI_Type_free(&holes);
+  MPI_Type_free(&gaps);
 }
 
 TEST_F(refusal, the_c_calls_redistribute_and_report) {

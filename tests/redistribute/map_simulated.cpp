@@ -125,8 +125,8 @@ class broken_redistribution {
 
 // How many of them: the suite runs few, TAQUIN_TEST_FAILURES says how many.
 unsigned failures_to_try(unsigned few) {
-  const char* const asked = std::getenv("TAQUIN_TEST_FAILURES");
-  return asked == nullptr ? few : static_cast<unsigned>(std::stoul(asked));
+  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
+  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
 }
 
 TEST(map_of_a_redistribution, tells_the_truth_wherever_it_is_left) {

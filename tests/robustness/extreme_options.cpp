@@ -88,18 +88,18 @@ struct extreme_options : testing::Test {
     return data[at(before)] == before;
   }
   bool sparse_is_served(const options& o, int n) const {
-    const auto came = sparse_exchange(to, std::array{n}, std::vector<int>(at(n), me), comm.get(), o);
-    return came.data == std::vector<int>(at(n), before);
+    const auto arrived = sparse_exchange(to, std::array{n}, std::vector<int>(at(n), me), comm.get(), o);
+    return arrived.data == std::vector<int>(at(n), before);
   }
   bool pieces_are_served(const options& o, int n, int piece) const {
-    count_t came = 0;
+    count_t arrived = 0;
     sparse_exchange_pieces(
         to, std::array{n}, std::vector<int>(at(n), me), piece,
         [&](int from, std::span<const int> some) {
-          if (from == before) came += std::ranges::count(some, before);
+          if (from == before) arrived += std::ranges::count(some, before);
         },
         comm.get(), o);
-    return came == n;
+    return arrived == n;
   }
   bool redistribution_is_served(const options& o) const {
     std::array<int, 2> data{me, me};

@@ -21,8 +21,8 @@ class plans : public testing::TestWithParam<const detail::algorithm*> {
   }
 
   /// Irregular where the algorithm serves that, otherwise equal blocks.
-  problem make_problem(int p, unsigned seed, count_t most = 6, bool holes = true) {
-    problem x{.kind = form::alltoallv, .p = p, .counts = {}, .seed = seed, .types = holes ? &types_ : &plain_};
+  problem make_problem(int p, unsigned seed, count_t most = 6, bool gaps = true) {
+    problem x{.kind = form::alltoallv, .p = p, .counts = {}, .seed = seed, .types = gaps ? &types_ : &plain_};
     std::mt19937 random(seed);
     x.counts = all_workloads[1].make(p, most, random);
     if (GetParam()->supports(shape_of(x))) return x;

@@ -22,8 +22,8 @@ namespace taquin::test {
 namespace {
 
 int number(const char* variable, int otherwise) {
-  const char* const asked = std::getenv(variable);
-  return asked == nullptr ? otherwise : std::stoi(asked);
+  const char* const requested = std::getenv(variable);
+  return requested == nullptr ? otherwise : std::stoi(requested);
 }
 
 enum class library { taquin, mpi };
@@ -94,20 +94,20 @@ TEST(slow_is_not_dead, calls_whose_ranks_come_late_end_well_and_leave_nothing) {
   std::mt19937 random(static_cast<unsigned>(rank_in(comm.get())));
   constexpr unsigned most = 50000;  // microseconds
   std::size_t before = 0;
-  std::vector<double> asked(static_cast<std::size_t>(calls)), slept(asked.size());
+  std::vector<double> requested(static_cast<std::size_t>(calls)), slept(requested.size());
   MPI_Barrier(comm.get());
   const double begin = MPI_Wtime();
   for (int call = 0; call < calls; ++call) {
     const auto late = static_cast<useconds_t>(random() % most);
     const double now = MPI_Wtime();
     usleep(late);
-    asked[static_cast<std::size_t>(call)] = late * 1e-6;
+    requested[static_cast<std::size_t>(call)] = late * 1e-6;
     slept[static_cast<std::size_t>(call)] = MPI_Wtime() - now;
     ASSERT_TRUE(one_call(call, comm.get(), whose)) << "call " << call;
     if (call == calls / 2) before = mallinfo2().uordblks;  // all that is kept has been made
   }
   const double seconds = MPI_Wtime() - begin;
-  const double nominal = sum_of_slowest(asked, comm.get());
+  const double nominal = sum_of_slowest(requested, comm.get());
   const double real = sum_of_slowest(slept, comm.get());
   if (rank_in(comm.get()) == 0)
     printf("%d calls in %.2f s; the slowest ranks of all calls meant to sleep %.2f s, and slept %.2f s\n", calls,

@@ -39,9 +39,9 @@ class timeouts : public testing::Test {
   }
   /// The report when all ranks but the last do `step`, and the last does `meanwhile`. Empty on the last, and if the
   /// timeout of another rank ended earlier: that one has aborted, and this rank is notified.
-  std::string told_by(
+  std::string reported_by(
       const std::function<void()>& step, const std::function<void()>& meanwhile = [] {}) const {
-    std::string told;
+    std::string reported;
     if (rank == last) {
       meanwhile();
     } else {
@@ -50,14 +50,14 @@ class timeouts : public testing::Test {
         step();
         ADD_FAILURE() << "does not end in an error";
       } catch (const timed_out&) {
-        told = testing::internal::GetCapturedStderr();
+        reported = testing::internal::GetCapturedStderr();
       } catch (const peer_aborted& e) {
         testing::internal::GetCapturedStderr();
         EXPECT_NE(e.reason().find("has waited"), std::string::npos) << e.what();
       }
     }
-    EXPECT_TRUE(any_rank(!told.empty()));
-    return told;
+    EXPECT_TRUE(any_rank(!reported.empty()));
+    return reported;
   }
   static void expect_mentions(const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' does not mention '" << part << "'";
@@ -76,12 +76,12 @@ TEST_F(timeouts, name_the_call_and_the_rank_that_does_not_come) {
     MPI_Comm_set_name(comm.get(), "of this test");
     run(ints(comm.get()), {.algorithm = algorithm});
     run(ints(comm.get()), {.algorithm = algorithm});
-    const std::string told = told_by([&] { run(ints(comm.get()), impatient(algorithm)); });
-    if (told.empty()) continue;
+    const std::string reported = reported_by([&] { run(ints(comm.get()), impatient(algorithm)); });
+    if (reported.empty()) continue;
     SCOPED_TRACE(algorithm);
-    expect_mentions(told, "in call 3 of 'of this test': alltoall");
-    expect_mentions(told, missing + ": its last call here was number 2; it is not in taquin");
-    EXPECT_EQ(told.find("rank 0 is missing"), std::string::npos) << told;
+    expect_mentions(reported, "in call 3 of 'of this test': alltoall");
+    expect_mentions(reported, missing + ": its last call here was number 2; it is not in taquin");
+    EXPECT_EQ(reported.find("rank 0 is missing"), std::string::npos) << reported;
   }
 }
 
@@ -91,16 +91,16 @@ TEST_F(timeouts, name_the_rank_that_has_not_started_its_plan) {
     options o = impatient(a->name);
     std::optional<plan> made = plan_if_served(ints(comm.get()), o);
     if (!made) continue;
-    const std::string told = told_by([&] {
+    const std::string reported = reported_by([&] {
       made->start();
       made->wait();
     });
-    if (told.empty()) continue;
+    if (reported.empty()) continue;
     SCOPED_TRACE(a->name);
-    expect_mentions(told, "plan of alltoall, algorithm " + std::string(a->name));
-    expect_mentions(told, " is missing: its last call here was number ");
+    expect_mentions(reported, "plan of alltoall, algorithm " + std::string(a->name));
+    expect_mentions(reported, " is missing: its last call here was number ");
     if (p == 2) {
-      expect_mentions(told, missing + ": its last call here was number 1; it is not in taquin");
+      expect_mentions(reported, missing + ": its last call here was number 1; it is not in taquin");
     }
   }
 }
@@ -111,7 +111,7 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
   MPI_Comm_set_name(other.get(), "the other one");
   run(ints(comm.get()));
   run(ints(other.get()));
-  std::string told;
+  std::string reported;
   if (rank == last) {
     run(ints(other.get()), {.timeout = 100});
   } else {
@@ -121,14 +121,14 @@ TEST_F(timeouts, say_that_a_rank_is_in_a_call_on_another_communicator) {
       run(ints(comm.get()), {.on_timeout = after_timeout::fail, .timeout = 1});
       ADD_FAILURE() << "does not end in an error";
     } catch (const timed_out&) {
-      told = "timed out";
+      reported = "timed out";
     } catch (const peer_aborted&) {
     }
     const std::string said = testing::internal::GetCapturedStderr();
-    if (!told.empty()) told = said;
+    if (!reported.empty()) reported = said;
     run(ints(other.get()), {.timeout = 100});
-    if (!told.empty())
-      expect_mentions(told,
+    if (!reported.empty())
+      expect_mentions(reported,
                       missing + ": its last call here was number 1; it is in call 2 (alltoall) of 'the other one'");
   }
 }
@@ -138,21 +138,21 @@ TEST_F(timeouts, name_the_rank_that_does_not_come_after_calls_without_one) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   MPI_Comm_set_name(comm.get(), "met before");
   for (int k = 0; k < 3; ++k) run(ints(comm.get()), {});
-  const std::string told = told_by([&] { run(ints(comm.get()), impatient("auto")); });
-  if (told.empty()) return;
-  expect_mentions(told, "in call 4 of 'met before': alltoall");
-  expect_mentions(told, missing + ": its last call here was number 3");
+  const std::string reported = reported_by([&] { run(ints(comm.get()), impatient("auto")); });
+  if (reported.empty()) return;
+  expect_mentions(reported, "in call 4 of 'met before': alltoall");
+  expect_mentions(reported, missing + ": its last call here was number 3");
 }
 
 // A collective of the MPI library cannot be cancelled: the memory that it still writes has no other use.
 TEST_F(timeouts, of_a_first_call_are_errors_after_which_nothing_is_written) {
   MPI_Comm comm = duplicate(MPI_COMM_WORLD);  // not freed: the MPI library is still in a collective on it
   MPI_Comm_set_name(comm, "of this test");
-  const std::string told = told_by([&] { run(ints(comm), impatient("auto")); });
+  const std::string reported = reported_by([&] { run(ints(comm), impatient("auto")); });
   std::vector<std::vector<unsigned char>> others;  // in the memory that the call has given back
   for (std::size_t bytes = 16; bytes <= 4096; bytes += 16)
     for (int k = 0; k < 4; ++k) others.emplace_back(bytes, static_cast<unsigned char>(90));
-  if (!told.empty()) expect_mentions(told, "in the first call of 'of this test': alltoall");
+  if (!reported.empty()) expect_mentions(reported, "in the first call of 'of this test': alltoall");
   const std::string late = [&] {
     if (rank != last) return std::string();
     testing::internal::CaptureStderr();
@@ -181,7 +181,7 @@ TEST_F(timeouts, that_are_errors_lose_the_communicator_and_no_other) {
     const scoped_comm comm(duplicate(MPI_COMM_WORLD));
     {
       plan made(ints(comm.get()), impatient(algorithm));
-      told_by([&] {
+      reported_by([&] {
         made.start();
         made.wait();
       });
@@ -213,12 +213,12 @@ TEST_F(timeouts, are_only_reported_when_asked) {
   plan made(ints(comm.get()), {.algorithm = "spread_out", .timeout = 0.05F});
   testing::internal::CaptureStderr();
   made.start();
-  int told = 0;
+  int reported = 0;
   if (rank != 0) {
     made.wait();
-    MPI_Send(&told, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Send(&reported, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
   } else {
-    for (int i = 1; i < p; ++i) MPI_Recv(&told, 0, MPI_INT, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 1; i < p; ++i) MPI_Recv(&reported, 0, MPI_INT, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     made.wait();
   }
   testing::internal::GetCapturedStderr();
@@ -231,10 +231,10 @@ TEST_F(timeouts, of_a_redistribution_come_from_the_environment) {
   for (int i = 0; i < 10; ++i) ranks[at(i)] = (rank + i) % p, indices[at(i)] = i;
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   redistribution moves(data.data(), 10, 1, MPI_INT, comm.get());
-  const std::string told = told_by([&] { moves(ranks, indices); });
-  if (told.empty()) return;
-  expect_mentions(told, ": redistribution, algorithm node_steps");
-  expect_mentions(told, " is missing: its last call here was number ");
+  const std::string reported = reported_by([&] { moves(ranks, indices); });
+  if (reported.empty()) return;
+  expect_mentions(reported, ": redistribution, algorithm node_steps");
+  expect_mentions(reported, " is missing: its last call here was number ");
 }
 
 // The last rank comes when it sees in the others' files that they have said what they wait for.
@@ -257,8 +257,8 @@ TEST_F(timeouts, of_a_redistribution_are_options_as_well) {
   close(before);
   close(file);
   std::ifstream in_file(file_of(rank));
-  const std::string told{std::istreambuf_iterator<char>(in_file), {}};
-  if (rank != last) expect_mentions(told, ": redistribution, algorithm node_steps");
+  const std::string reported{std::istreambuf_iterator<char>(in_file), {}};
+  if (rank != last) expect_mentions(reported, ": redistribution, algorithm node_steps");
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file_of(rank));
 }
@@ -267,9 +267,9 @@ TEST_F(timeouts, of_a_migration_begin_with_its_first_step) {
   const scoped_comm comm(duplicate(MPI_COMM_WORLD));
   std::vector<int> data(10, rank);
   run(ints(comm.get()), {});  // whose ranks know each other afterwards
-  const std::string told = told_by(
+  const std::string reported = reported_by(
       [&] { migrate(data, [&](int) { return rank; }, comm.get(), {.on_timeout = after_timeout::fail, .timeout = 1}); });
-  if (!told.empty()) expect_mentions(told, ": migration, algorithm migrate");
+  if (!reported.empty()) expect_mentions(reported, ": migration, algorithm migrate");
 }
 
 TEST(places, tell_that_a_process_has_ended) {
@@ -279,10 +279,10 @@ TEST(places, tell_that_a_process_has_ended) {
                                   reinterpret_cast<std::uint64_t>(&mpi::here)};
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_EQ(describe(detail::look_at(place)), "its process has ended") << "nobody has waited for it";
+  EXPECT_EQ(describe(detail::poll_at(place)), "its process has ended") << "nobody has waited for it";
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  EXPECT_EQ(describe(detail::look_at(place)), "its process has ended");
-  EXPECT_EQ(describe(detail::look_at({})), "nothing is known of it");
+  EXPECT_EQ(describe(detail::poll_at(place)), "its process has ended");
+  EXPECT_EQ(describe(detail::poll_at({})), "nothing is known of it");
 }
 
 // A peer may free its record, and the memory may become something else.
@@ -292,14 +292,14 @@ TEST(places, of_records_that_are_gone_are_not_believed) {
   record->calls = 5;
   const detail::peer_record place{getpid(), reinterpret_cast<std::uint64_t>(&mpi::here),
                                   reinterpret_cast<std::uint64_t>(record), record->identity};
-  EXPECT_EQ(detail::look_at(place).calls, 5U);
-  EXPECT_EQ(describe(detail::look_at(place)).find("its last call here was number 5"), 0U);
+  EXPECT_EQ(detail::poll_at(place).calls, 5U);
+  EXPECT_EQ(describe(detail::poll_at(place)).find("its last call here was number 5"), 0U);
   record->~call_record();
-  EXPECT_FALSE(detail::look_at(place).known);
+  EXPECT_FALSE(detail::poll_at(place).known);
   memory.fill(std::byte{'t'});
-  EXPECT_EQ(describe(detail::look_at(place)), "nothing is known of it");
+  EXPECT_EQ(describe(detail::poll_at(place)), "nothing is known of it");
   auto* const later = new (memory.data()) mpi::call_record;  // of another communicator
-  EXPECT_FALSE(detail::look_at(place).known);
+  EXPECT_FALSE(detail::poll_at(place).known);
   later->~call_record();
 }
 
@@ -337,19 +337,19 @@ TEST_F(disagreement, on_the_form_is_named_with_the_calls_of_both_ranks) {
       exchange::alltoallv(out.data(), count_view(counts.data()), count_view(displs.data()), MPI_INT, in.data(),
                           count_view(counts.data()), count_view(displs.data()), MPI_INT, comm.get());
   for (const bool check : {false, true}) {
-    const std::string told = error_of([&] { run(rank == 0 ? ints(comm.get()) : irregular, {.check = check}); });
-    expect_mentions(told, "rank 0 calls alltoall (its call ");
-    expect_mentions(told, "rank 1 alltoallv (its call ");
+    const std::string reported = error_of([&] { run(rank == 0 ? ints(comm.get()) : irregular, {.check = check}); });
+    expect_mentions(reported, "rank 0 calls alltoall (its call ");
+    expect_mentions(reported, "rank 1 alltoallv (its call ");
   }
-  const std::string told = error_of([&] {
+  const std::string reported = error_of([&] {
     if (rank == 0) {
       const plan made(ints(comm.get()));
     } else {
       const redistribution moves(in.data(), 1, 1, MPI_INT, comm.get());
     }
   });
-  expect_mentions(told, "rank 0 calls plan of alltoall (");
-  expect_mentions(told, "rank 1 redistribution (");
+  expect_mentions(reported, "rank 0 calls plan of alltoall (");
+  expect_mentions(reported, "rank 1 redistribution (");
   run(ints(comm.get()));
   for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
 }
@@ -367,15 +367,15 @@ TEST(deadline, counts_no_gap_in_which_its_rank_does_not_look) {
   counted wait;
   constexpr unsigned microseconds = 500'000;
   usleep(microseconds);
-  mpi::deadline::look(nullptr);
+  mpi::deadline::poll(nullptr);
   EXPECT_FALSE(wait.over);
   {
     const mpi::deadline::paused busy;
     usleep(microseconds);
   }
-  mpi::deadline::look(nullptr);
+  mpi::deadline::poll(nullptr);
   EXPECT_FALSE(wait.over);
-  while (!wait.over) mpi::deadline::look(nullptr);
+  while (!wait.over) mpi::deadline::poll(nullptr);
 }
 
 }  // namespace

@@ -81,12 +81,12 @@ TEST(profiles, know_processor_and_link_by_what_the_system_tells) {
       "processor\t: 0\nmodel name\t: Fast 9 @ 2GHz\nphysical id\t: 0\n\n"
       "processor\t: 1\nmodel name\t: Fast 9 @ 2GHz\nphysical id\t: 1\n");
   std::istringstream meminfo("MemTotal:       16384 kB\nMemFree: 1 kB\n");
-  const hardware h = processor_of(cpuinfo, meminfo);
+  const hardware h = core_of(cpuinfo, meminfo);
   EXPECT_EQ(h.processor, "Fast 9 @ 2GHz");
   EXPECT_EQ(h.sockets, 2);
   EXPECT_EQ(h.memory, std::uint64_t{16} << 20U);
   std::istringstream nothing;
-  EXPECT_EQ(processor_of(nothing, nothing), hardware{});
+  EXPECT_EQ(core_of(nothing, nothing), hardware{});
 
   namespace fs = std::filesystem;
   const fs::path classes = fs::temp_directory_path() / ("taquin-classes-" + std::to_string(getpid()));

@@ -17,7 +17,7 @@ namespace taquin::soak {
 
 namespace {
 
-double processor_seconds() {
+double core_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& t) {
@@ -33,7 +33,7 @@ void print_totals(const tally& mine, double seconds, bool short_form) {
   constexpr int cells = tally::kinds * (most_ranks + 1);
   MPI_Reduce(mine.problems.data(), sum.problems.data(), cells, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine.exchanges, &sum.exchanges, 7, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  const double own = processor_seconds();
+  const double own = core_seconds();
   double processors = 0;
   MPI_Reduce(&own, &processors, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   int rank = 0;

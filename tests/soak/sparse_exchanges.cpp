@@ -100,12 +100,12 @@ std::string describe(const sparse_recipe& r) {
 void sparse_arrays::draw(const sparse_recipe& r, int rank) {
   to_.clear();
   counts_.clear();
-  come_.clear();
+  arrived_.clear();
   go_.clear();
   for (int from = 0; from < r.p; ++from)
     for (int b = 0; b < blocks_of(r, from); ++b) {
       const block one{from, b, elements(r, from, b)};
-      if (destination(r, from, b) == rank) come_.push_back(one);
+      if (destination(r, from, b) == rank) arrived_.push_back(one);
       if (from != rank) continue;
       go_.push_back(one);
       to_.push_back(destination(r, from, b));
@@ -142,8 +142,8 @@ std::string sparse_arrays::compare(const sparse_recipe& r, std::span<const block
 
 // The received blocks are as announced: sources ascending, the blocks of each in its order.
 std::string sparse_arrays::check_sources(const sparse_call& call) const {
-  const bool same = std::ranges::equal(call.sources(), come_, {}, {}, &block::from) &&
-                    std::ranges::equal(call.counts(), come_, {}, {}, &block::elements);
+  const bool same = std::ranges::equal(call.sources(), arrived_, {}, {}, &block::from) &&
+                    std::ranges::equal(call.counts(), arrived_, {}, {}, &block::elements);
   return same ? std::string() : std::string("other sources or counts than there are");
 }
 
@@ -171,7 +171,7 @@ std::string sparse_arrays::receive(const sparse_recipe& r, sparse_call& call, in
 
 // Answers to the received blocks, as long as they are.
 std::string sparse_arrays::reply(const sparse_recipe& r, sparse_call& call, int round, const turn& t) {
-  write(r, come_, round, true, data_);
+  write(r, arrived_, round, true, data_);
   write(r, go_, round, true, got_);
   std::ranges::fill(got_, guard);
   t.doing("sparse reply");
@@ -204,7 +204,7 @@ std::string sparse_arrays::exchange(const sparse_recipe& r, const turn& t) {
       std::ranges::copy(data_, sent_.begin());
       fault = receive(r, *call, round, t);
     }
-    if (fault.empty()) fault = compare(r, come_, round, false, t);
+    if (fault.empty()) fault = compare(r, arrived_, round, false, t);
     if (fault.empty() && r.replies) fault = reply(r, *call, round, t);
   }
   if (fault.empty() && !r.replies && stats.peak_memory > used)

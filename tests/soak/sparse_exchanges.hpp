@@ -62,9 +62,9 @@ class sparse_arrays {
   std::string reply(const sparse_recipe& r, sparse_call& call, int round, const turn& t);
   std::string exchange(const sparse_recipe& r, const turn& t);
 
-  std::vector<int> to_;           // of this rank's blocks
-  std::vector<count_t> counts_;   // of them
-  std::vector<block> come_, go_;  // to this rank, by source; from it
+  std::vector<int> to_;              // of this rank's blocks
+  std::vector<count_t> counts_;      // of them
+  std::vector<block> arrived_, go_;  // to this rank, by source; from it
   std::vector<std::byte> sent_, data_, got_, image_, row_;
 };
 

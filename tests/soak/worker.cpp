@@ -111,8 +111,8 @@ void worker::permit(int in_flight, int ranks, int more) {
 
 // In place there are requests for data beside the data.
 void worker::permit(const recipe& r, int more) {
-  const int asked = r.choices.in_flight;
-  permit(asked, r.p, more + (r.in_place ? std::max(detail::in_flight_bound(asked), r.p - 1) : 0));
+  const int requested = r.choices.in_flight;
+  permit(requested, r.p, more + (r.in_place ? std::max(detail::in_flight_bound(requested), r.p - 1) : 0));
 }
 
 std::string worker::flood() const {
@@ -352,7 +352,7 @@ void worker::report(std::uint64_t index, const std::string& fault) {
 
 void worker::run() {
   const double begin = MPI_Wtime();
-  double told = begin;
+  double reported = begin;
   std::uint64_t failed = none;
   std::string fault;
   for (std::uint64_t i = settings_.first; i - settings_.first < settings_.problems;) {
@@ -381,13 +381,13 @@ void worker::run() {
     at_.doing = "between problems";
     const double now = MPI_Wtime();
     std::array<std::uint64_t, 3> all{failed, now - begin > settings_.seconds ? 0U : 1U,
-                                     now - told > settings_.status ? 0U : 1U};
+                                     now - reported > settings_.status ? 0U : 1U};
     MPI_Allreduce(MPI_IN_PLACE, all.data(), 3, MPI_UINT64_T, MPI_MIN, base_);
     if (all[0] != none) report(all[0], failed == all[0] ? fault : std::string());
     failed = none;
     if (all[2] == 0 && settings_.threads == 1) {
       print_totals(sum_, now - begin, true);
-      told = now;
+      reported = now;
     }
     if (all[1] == 0 || failures_ >= most_failures) break;
   }

@@ -84,11 +84,11 @@ class mapped_buffer {
   void for_each(std::size_t b, F f) const {
     const count_t begin = std::accumulate(sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(b), count_t{0});
     const count_t size = sizes_[b];
-    const auto look = [&](count_t from, count_t to) {
+    const auto poll = [&](count_t from, count_t to) {
       for (count_t i = std::max<count_t>(from, 0); i < std::min(to, size); ++i) f(begin + i, i);
     };
-    for (count_t at = 0; at < size; at += every) look(at - spot, at + spot);
-    look(size - spot, size);
+    for (count_t at = 0; at < size; at += every) poll(at - spot, at + spot);
+    poll(size - spot, size);
   }
 
   std::vector<count_t> sizes_;

@@ -15,7 +15,7 @@ namespace {
 namespace instruments = taquin::test::instruments;
 
 // Failures on other ranks than 0, whose printer prints all.
-class tell_failures : public testing::EmptyTestEventListener {
+class report_failures : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
     int rank = 0;
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   if (rank == 0)
     listeners.Append(printer.release());
   else
-    listeners.Append(new tell_failures);
+    listeners.Append(new report_failures);
   int result = RUN_ALL_TESTS();
   if (instruments_did_nothing(rank)) result = 1;
   MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

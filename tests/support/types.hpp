@@ -67,7 +67,7 @@ inline test_type contiguous_ints(int n) {
 }
 
 /// Two ints with a gap of one between them.
-inline test_type with_hole() {
+inline test_type with_gap() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_vector(2, 1, 2, MPI_INT, &type);
   return own(type, bytes_of_ints({0, 2 * word}), 3 * word);
@@ -128,7 +128,7 @@ inline constexpr std::array all_types{
                 }},
     named_types{"hole",
                 [] {
-                  return type_pair{type_detail::with_hole(), type_detail::with_hole()};
+                  return type_pair{type_detail::with_gap(), type_detail::with_gap()};
                 }},
     named_types{"larger_extent",
                 [] {
@@ -136,7 +136,7 @@ inline constexpr std::array all_types{
                 }},
     named_types{"two_layouts",
                 [] {
-                  return type_pair{type_detail::contiguous_ints(2), type_detail::with_hole()};
+                  return type_pair{type_detail::contiguous_ints(2), type_detail::with_gap()};
                 }},
 #ifndef TAQUIN_TEST_SIMULATED  // SMPI 3.32 itself takes the wrong bytes of structs that do not begin at their origin
     named_types{"negative_lower_bound",
@@ -149,7 +149,7 @@ inline constexpr std::array all_types{
                 }},
     named_types{"two_holes",
                 [] {
-                  return type_pair{type_detail::negative_lower_bound(), type_detail::with_hole()};
+                  return type_pair{type_detail::negative_lower_bound(), type_detail::with_gap()};
                 }},
 #endif
     named_types{"interleaved",

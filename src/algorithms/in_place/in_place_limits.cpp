@@ -16,7 +16,7 @@ struct chunk_sizes {
   std::size_t staged = 0;
   std::size_t part = 1;  // of the auxiliary memory that a staged chunk takes at most
 };
-constexpr chunk_sizes asked{256 << 10, 128 << 10, 2};
+constexpr chunk_sizes requested{256 << 10, 128 << 10, 2};
 constexpr chunk_sizes taken{512 << 10, 512 << 10, 1};
 constexpr std::size_t swap_bytes = 128 << 10;
 // Free regions wait until they are as large as so many peers' shares of the auxiliary memory, or as part of a message,
@@ -29,7 +29,7 @@ constexpr count_t parts_of_message = 4;
 void in_place_limits::set_aux(count_t units, std::size_t bytes, std::size_t unit_bytes, int peers, count_t received,
                               bool fetched) noexcept {
   const auto in_units = [&](std::size_t n) { return static_cast<count_t>(std::max<std::size_t>(n / unit_bytes, 1)); };
-  const chunk_sizes& sizes = fetched ? taken : asked;
+  const chunk_sizes& sizes = fetched ? taken : requested;
   aux = units;
   chunk = in_units(sizes.in_place);
   swap_chunk = in_units(swap_bytes);

@@ -138,7 +138,7 @@ void in_place_machine::sent(int slot) {
 }
 
 void in_place_machine::arrived(int slot, count_t length) {
-  const asked_part f = outstanding_[as_size(slot)];
+  const requested_part f = outstanding_[as_size(slot)];
   free_requests_.push_back(slot);
   changed_ = true;
   const std::size_t i = recvs_.at(f.at);

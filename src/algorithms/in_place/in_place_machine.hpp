@@ -99,7 +99,7 @@ class in_place_machine {
     count_t at = 0;
     count_t length = 0;
   };
-  struct asked_part {
+  struct requested_part {
     count_t at = 0;  // of its gap
     count_t length = 0;
   };
@@ -142,7 +142,7 @@ class in_place_machine {
   std::pmr::vector<int> free_sends_;
   std::pmr::vector<count_t> send_at_;
   std::pmr::vector<int> free_requests_;
-  std::pmr::vector<asked_part> outstanding_;
+  std::pmr::vector<requested_part> outstanding_;
   std::pmr::vector<int> unanswered_;  // per source
   count_t self_left_ = 0;             // units that stay on this rank and have not moved yet
   count_t scratch_at_ = 0;            // the longest run of locations that only send blocks cover

@@ -137,7 +137,7 @@ in_place_operation::in_place_operation(const exchange& x, const context& c, std:
            &memory, offers(x, c, node_bytes(c, allowed), memory)),
       protocol_{frame(), c.comm->rank(), out_, in_, machine_, units_, net_} {
   if (net_.fetches() && nodes_ == nullptr) let_fetch(*c.shape, allowed - node_bytes(c, allowed));
-  net_.let_come(own_node(c));
+  net_.let_arrive(own_node(c));
   prepare();
 }
 

@@ -72,7 +72,7 @@ class in_place_phases_machine {
     return true;
   }
   /// A transfer of incoming block `k` has arrived: if begin_update() is never reached, whole_of() may need it.
-  void came(std::size_t k, bool into_aux) noexcept {
+  void arrived(std::size_t k, bool into_aux) noexcept {
     (into_aux ? requests_[k].aux_here : requests_[k].direct_here) = true;
   }
   /// Step 4: all data of the phase have gone both ways. Then call next_move() until it has no more.

@@ -22,11 +22,11 @@ constexpr int peers_per_part = 16;
 
 int parts_of(const shape& s, const options& o) noexcept {
   if (o.in_place_phases.aux_heap) return 1;
-  const int asked =
+  const int requested =
       o.in_place_phases.aux_parts > 0 ? o.in_place_phases.aux_parts : std::max(s.max_peers / peers_per_part, 1);
   // A part has a unit at least: more parts than units that any rank receives are of no use.
   const std::uint64_t units = s.max_received_bytes / std::max<std::uint64_t>(s.unit_size, 1);
-  return static_cast<int>(std::clamp<std::uint64_t>(units, 1, static_cast<std::uint64_t>(asked)));
+  return static_cast<int>(std::clamp<std::uint64_t>(units, 1, static_cast<std::uint64_t>(requested)));
 }
 
 // Dense requests are an exchange of their own, in log p rounds. Not the MPI library's nonblocking collective: plans
@@ -88,7 +88,7 @@ in_place_phases_operation::in_place_phases_operation(const exchange& x, const co
   if (c.opts->in_place_phases.sparse_requests) return;
   constexpr int words = in_place_phases_protocol::request_words;
   const shape dense = dense_shape(c.shape->ranks);
-  const exchange requests = exchange::alltoall(protocol_.asked().data(), words, MPI_UINT32_T,
+  const exchange requests = exchange::alltoall(protocol_.requested().data(), words, MPI_UINT32_T,
                                                protocol_.granted().data(), words, MPI_UINT32_T, c.comm->get());
   dense_ = prepare_operation(dense_exchange, requests,
                              {.comm = c.comm,

@@ -24,7 +24,7 @@ in_place_phases_protocol::in_place_phases_protocol(int rank, int ranks, requests
       machine_(machine),
       units_(units),
       net_(net),
-      asked_(bookkeeping),
+      requested_(bookkeeping),
       granted_(bookkeeping),
       runs_(bookkeeping) {
   static_assert(sizeof(request) == request_words * sizeof(word));
@@ -49,7 +49,7 @@ std::size_t in_place_phases_protocol::place(std::size_t block, const peer_block&
 }
 
 void in_place_phases_protocol::set(std::size_t i, const request& r) {
-  std::memcpy(asked_.data() + i * request_words, &r, sizeof r);
+  std::memcpy(requested_.data() + i * request_words, &r, sizeof r);
 }
 
 in_place_phases_protocol::request in_place_phases_protocol::granted(std::size_t i) const {
@@ -82,7 +82,7 @@ task in_place_phases_protocol::run() {
     if (!done) ++last_.rounds;
     machine_.determine();
     int pending = receive() + ask(done);
-    if (how_ == requests::dense) co_await net_.alltoall(asked_, granted_, request_words);
+    if (how_ == requests::dense) co_await net_.alltoall(requested_, granted_, request_words);
     for (std::size_t k = 0; how_ == requests::sparse && k < out_.size(); ++k) {
       const auto mine = std::span(granted_).subspan(k * request_words, request_words);
       std::ranges::fill(mine, word{0});
@@ -102,7 +102,7 @@ task in_place_phases_protocol::run() {
       if (e.what == event::kind::arrived && e.units.length == 0)
         throw usage_error(fmt::format("rank {} does not send rank {} what that expects", e.peer, rank_),
                           MPI_ERR_TRUNCATE, e.peer, rank_);
-      if (e.what == event::kind::arrived) machine_.came(e.id / 2, e.id % 2 == 1);
+      if (e.what == event::kind::arrived) machine_.arrived(e.id / 2, e.id % 2 == 1);
     }
     clock(last_.in_place_phases.data);
     machine_.begin_update();
@@ -130,7 +130,7 @@ int in_place_phases_protocol::ask(bool done) {
   const std::int64_t work_left = done ? 0 : 1;
   int known = 0;
   if (how_ == requests::dense)
-    for (std::size_t r = 0; r < asked_.size() / request_words; ++r) set(r, {.work_left = work_left});
+    for (std::size_t r = 0; r < requested_.size() / request_words; ++r) set(r, {.work_left = work_left});
   for (std::size_t k = 0; k < in_.size(); ++k) {
     const request r{wanted[k].direct, wanted[k].aux, machine_.expected(k), work_left};
     if (how_ == requests::dense) {
@@ -138,7 +138,7 @@ int in_place_phases_protocol::ask(bool done) {
     } else if (r.expected > 0) {
       set(0, r);
       const bool for_nothing = r.direct == 0 && r.aux == 0;
-      for_nothing ? net_.post_known(in_[k].peer, asked_) : net_.post(in_[k].peer, asked_);
+      for_nothing ? net_.post_known(in_[k].peer, requested_) : net_.post(in_[k].peer, requested_);
       known += for_nothing ? 1 : 0;
     }
   }

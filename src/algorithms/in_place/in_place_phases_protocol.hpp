@@ -40,7 +40,7 @@ class in_place_phases_protocol {
 
   static constexpr std::uint32_t request_words = 8;
   /// Dense requests, one per rank, outgoing and incoming.
-  [[nodiscard]] std::span<word> asked() noexcept { return asked_; }
+  [[nodiscard]] std::span<word> requested() noexcept { return requested_; }
   [[nodiscard]] std::span<word> granted() noexcept { return granted_; }
 
   static port_limits limits(std::size_t out, std::size_t in, requests how) noexcept;
@@ -64,7 +64,7 @@ class in_place_phases_protocol {
   static constexpr void arrays(Each each, int ranks, std::size_t out, std::size_t in, requests how) {
     const auto all = as_size(ranks);
     const bool dense = how == requests::dense;
-    each(&in_place_phases_protocol::asked_, (dense ? all : 1) * request_words);
+    each(&in_place_phases_protocol::requested_, (dense ? all : 1) * request_words);
     each(&in_place_phases_protocol::granted_, (dense ? all : out) * request_words);
     each(&in_place_phases_protocol::runs_, at_most{phase_limits::pieces(out, in)});
   }
@@ -88,7 +88,7 @@ class in_place_phases_protocol {
   in_place_phases_machine& machine_;
   store& units_;
   port& net_;
-  std::pmr::vector<word> asked_;      // per rank; sparse: one request
+  std::pmr::vector<word> requested_;  // per rank; sparse: one request
   std::pmr::vector<word> granted_;    // per rank; sparse: per outgoing block
   std::pmr::vector<unit_run> runs_;   // of one transfer
   bool begun_ = false;                // an exchange, once

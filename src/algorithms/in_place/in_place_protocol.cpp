@@ -106,18 +106,18 @@ void in_place_protocol::ask(const in_place_request& r) {
 void in_place_protocol::answer(const event& e) {
   request_words words{};
   std::ranges::copy(e.words.first(std::min(e.words.size(), words.size())), words.begin());
-  const auto asked = std::bit_cast<request>(words);
+  const auto requested = std::bit_cast<request>(words);
   const auto block = std::ranges::lower_bound(out, e.peer, {}, &peer_block::peer);
   const count_t has = block != out.end() && block->peer == e.peer ? block->length : 0;
   const in_place_answer a =
-      has == asked.expected ? machine.requested(e.peer, asked.offset, asked.length) : in_place_answer{};
+      has == requested.expected ? machine.requested(e.peer, requested.offset, requested.length) : in_place_answer{};
   if (a.length > 0) {
     net.send(e.peer, unit_run{a.at, a.length}, static_cast<std::uint32_t>(a.slot));
     return;
   }
   net.refuse(e.peer);
   throw usage_error(
-      fmt::format("rank {} has {} units for rank {}, which expects {}", rank, has, e.peer, asked.expected),
+      fmt::format("rank {} has {} units for rank {}, which expects {}", rank, has, e.peer, requested.expected),
       MPI_ERR_TRUNCATE, rank, e.peer);
 }
 

@@ -123,7 +123,7 @@ std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
                        .leaving = std::max(s.max_rank_bytes, passed),
                        .coming = std::max(s.max_received_bytes, passed)};
   return sizeof(multilevel_operation) + array_list::bytes<multilevel_operation>(all) +
-         (s.uniform ? 0 : array_list::bytes<sizes_told>(ranks, n)) + 2 * owned_blocks::bytes(ranks) +
+         (s.uniform ? 0 : array_list::bytes<sizes_reported>(ranks, n)) + 2 * owned_blocks::bytes(ranks) +
          2 * packed_side::bookkeeping(n) + columns * 2 * packed_side::bookkeeping(groups) +
          groups * sizeof(count_t);  // while the columns are made
 }
@@ -131,9 +131,9 @@ std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
 void multilevel_operation::learn_sizes(int ranks, mpi::communicator& inside) {
   auto* const memory = sizes_.get_allocator().resource();
   const auto n = as_size(part_.size());
-  sizes_told told(as_size(ranks), n, memory);
-  auto& mine = told.mine;
-  auto& layout = told.layout;
+  sizes_reported reported(as_size(ranks), n, memory);
+  auto& mine = reported.mine;
+  auto& layout = reported.layout;
   const std::span<int> counts(layout.data(), n);
   const std::span<int> displs(layout.data() + n, n);
   const std::span<int> rcounts(layout.data() + 2 * n, n);

@@ -98,14 +98,15 @@ class multilevel_operation final : public operation {
   }
   // The sizes of the data that this rank forwards for its group, exchanged once: the sizes, and counts and
   // displacements of them.
-  struct sizes_told {
-    sizes_told(std::size_t ranks, std::size_t size, std::pmr::memory_resource* memory) : mine(memory), layout(memory) {
+  struct sizes_reported {
+    sizes_reported(std::size_t ranks, std::size_t size, std::pmr::memory_resource* memory)
+        : mine(memory), layout(memory) {
       array_list::take(*this, ranks, size);
     }
     template <class Each>
     static constexpr void arrays(Each each, std::size_t ranks, std::size_t size) {
-      each(&sizes_told::mine, at_most{ranks});
-      each(&sizes_told::layout, 4 * size);
+      each(&sizes_reported::mine, at_most{ranks});
+      each(&sizes_reported::layout, 4 * size);
     }
     std::pmr::vector<count_t> mine;
     std::pmr::vector<int> layout;

@@ -148,9 +148,9 @@ void shared_exchange::reset() noexcept {
   payload_used_ = looked_at_ = 0;
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
-  next_ = looks_ = 0;
+  next_ = polls_ = 0;
   any_moves_ = unread_ = offered_here_ = false;
-  asked_.reset();
+  requested_.reset();
   stage_ = stage::mailboxes;
   error_.reset();
 }
@@ -179,20 +179,20 @@ bool shared_exchange::agreed() const noexcept {
 
 bool shared_exchange::mailboxes_have_arrived() {
   for (; next_ < c_.size(); ++next_)
-    if (next_ > 0 && !c_.has_come(peer_at(next_))) return false;
+    if (next_ > 0 && !c_.has_arrived(peer_at(next_))) return false;
   next_ = 0;
   return true;
 }
 
 bool shared_exchange::advance() {
-  if (stage_ != stage::mailboxes) c_.give_what_is_asked();
+  if (stage_ != stage::mailboxes) c_.give_what_is_requested();
   while (true) switch (stage_) {
       case stage::mailboxes:
         if (!mailboxes_have_arrived()) return false;
         read_mailboxes();
         break;
       case stage::asking:
-        if (!deliver_what_is_asked()) return false;
+        if (!deliver_what_is_requested()) return false;
         continue_after_mailboxes();
         break;
       case stage::pieces:
@@ -239,7 +239,7 @@ void shared_exchange::finish() {
 }
 
 void shared_exchange::deliver() {
-  if (offers_) c_.looks_at_offers();
+  if (offers_) c_.polls_offers();
   for (int k = 1; k < c_.size(); ++k) {
     const mailbox& box = c_.from(peer_at(k));
     steps_ = std::max(steps_, box.steps);
@@ -344,27 +344,27 @@ void shared_exchange::fetch(int writer, std::uint64_t address, count_t bytes) {
 }
 
 // Blocks that this rank may not read, one sender after the other. True when all are here.
-bool shared_exchange::deliver_what_is_asked() {
+bool shared_exchange::deliver_what_is_requested() {
   for (; next_ < c_.size(); ++next_) {
     const int writer = peer_at(next_);
     mailbox& box = c_.from(writer);
-    if (!asked_ && box.what() != kind::unread) continue;
+    if (!requested_ && box.what() != kind::unread) continue;
     const count_t bytes = std::min(static_cast<count_t>(box.size()), expected(writer));
-    if (!asked_) asked_.emplace(c_, writer, box.place, as_size(bytes));
+    if (!requested_) requested_.emplace(c_, writer, box.place, as_size(bytes));
     while (true) {
-      const std::span<const std::byte> part = asked_->next();
+      const std::span<const std::byte> part = requested_->next();
       if (part.empty()) break;
-      deliver_asked(writer, static_cast<count_t>(asked_->offset()), part);
+      deliver_requested(writer, static_cast<count_t>(requested_->offset()), part);
     }
-    if (!asked_->done()) return false;
-    asked_.reset();
+    if (!requested_->done()) return false;
+    requested_.reset();
     box.become(kind::taken);
   }
   next_ = 0;
   return true;
 }
 
-void shared_exchange::deliver_asked(int writer, count_t begin, std::span<const std::byte> part) {
+void shared_exchange::deliver_requested(int writer, count_t begin, std::span<const std::byte> part) {
   const element& e = x_.recv.element_of(writer);
   bytes_copied_ += part.size();
   if (e.contiguous()) return copy_bytes(recv_at(writer) + begin, part.data(), part.size());

@@ -36,7 +36,7 @@ class shared_exchange {
 
   /// Which of these limits holds for a call on this channel.
   static count_t most_of(const channel& c) noexcept {
-    return c.shares_processors() ? most_in_payload : most_in_payload_alone;
+    return c.oversubscribed() ? most_in_payload : most_in_payload_alone;
   }
 
   /// Whether `bytes` more go through a payload area of `payload` bytes of which `used` are taken; then takes them.
@@ -130,8 +130,8 @@ class shared_exchange {
   void deliver_shared(int writer, const mailbox& box, count_t bytes);
   void deliver_bytes(int writer, const std::byte* from, count_t bytes);
   void fetch(int writer, std::uint64_t address, count_t bytes);
-  bool deliver_what_is_asked();
-  void deliver_asked(int writer, count_t begin, std::span<const std::byte> part);
+  bool deliver_what_is_requested();
+  void deliver_requested(int writer, count_t begin, std::span<const std::byte> part);
   void continue_after_mailboxes();
   void take_offer(int writer);
   bool take_what_was_moved();
@@ -161,11 +161,11 @@ class shared_exchange {
   std::uint32_t steps_ = 0;    // of chunks: that this rank needs; then that all ranks need
   std::uint32_t step_ = 0;     // of chunks: the current one
   int next_ = 0;               // mailboxes, moved, fetching: the rank that is polled next, counted from this one
-  int looks_ = 0;              // fetching: for readers that have not claimed their offers
+  int polls_ = 0;              // fetching: for readers that have not claimed their offers
   bool any_moves_ = false;     // a sender was moving its block when this rank polled
   bool unread_ = false;        // this rank may not read some block where it lies
   bool offered_here_ = false;  // this rank reads blocks where they lie
-  std::optional<requested_copy> asked_;  // asking: from the rank that is polled
+  std::optional<requested_copy> requested_;  // asking: from the rank that is polled
   stage stage_ = stage::mailboxes;
   std::optional<invalid_argument> error_;
 };

@@ -79,7 +79,7 @@ class shared_operation final : public operation {
 constexpr std::size_t most_plan_payload = std::size_t{4} << 20U;
 
 // A receiver may copy blocks out of the sender's buffer.
-bool can_offer(const shape& s) noexcept { return s.single_copies && !s.holes && !s.in_place; }
+bool can_offer(const shape& s) noexcept { return s.single_copies && !s.gaps && !s.in_place; }
 
 // Blocks of a plan with which the sender completes without its readers, where there is room for them.
 std::uint64_t longest_of_plan(const shape& s) noexcept {
@@ -134,7 +134,7 @@ bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexc
 // Where ranks are oversubscribed, two copies of so few bytes take no longer than waiting for receivers.
 bool better_through_payload(const shape& s, const channel& c) noexcept {
   constexpr std::uint64_t most_on_average = 32768;
-  return c.shares_processors() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_payload_of_plan} &&
+  return c.oversubscribed() && s.max_block_bytes <= std::uint64_t{shared_exchange::most_in_payload_of_plan} &&
          s.max_rank_bytes <= most_on_average * static_cast<std::uint64_t>(s.ranks);
 }
 

@@ -58,7 +58,7 @@ bool shared_exchange::all_have_taken() {
 bool shared_exchange::has_taken(int reader, std::size_t place) {
   const kind what = c_.to(reader).what();
   if (what != kind::offered) return !mailbox::may_be_read(what);
-  if (c_.is_looking(reader) || ++looks_ < idle_threshold) return false;
+  if (c_.is_looking(reader) || ++polls_ < idle_threshold) return false;
   return take_back(reader, place);
 }
 

@@ -24,7 +24,7 @@ struct finding {
   mpi::communicator& comm;
   int tag;  // the first of the call's
   own_headers& mine;
-  header_store& come;
+  header_store& arrived;
   std::size_t message_bytes;  // of a message of notices at most; a multiple of 8
   std::size_t in_flight;      // messages of a rank that are sent and not yet received, at most
   count_t element_bytes;
@@ -47,11 +47,11 @@ struct finding {
     } catch (const std::bad_alloc&) {
       exhausted = true;
     }
-    if (failed()) come.drop();
+    if (failed()) arrived.drop();
   }
   /// A notice for this rank, as a message has it.
   void add(std::span<const std::byte> one) {
-    attempt([&] { come.add(one); });
+    attempt([&] { arrived.add(one); });
   }
 };
 

@@ -99,7 +99,7 @@ void piggybacked_headers::write(internode& step) {
   }
 }
 
-void piggybacked_headers::tell(proposal& p) const noexcept {
+void piggybacked_headers::report(proposal& p) const noexcept {
   p.max_rank_bytes = next_->size();
   p.max_received_bytes = static_cast<std::uint64_t>(left_);
   p.max_peers = most_left_;
@@ -108,7 +108,7 @@ void piggybacked_headers::tell(proposal& p) const noexcept {
 // Per block its notice, source and size; then the least that moves data.
 bool piggybacked_headers::fit(const agreed& all, int ranks) noexcept {
   const std::uint64_t rest = sparse_grants::footprint({}, 0);
-  if (all.large && all.holes) return false;
+  if (all.large && all.gaps) return false;
   if (all.memory == unlimited) return true;
   // No overflow: a rank that has so many blocks has no memory for them.
   return all.max_rank_bytes < all.memory / header_bytes / as_size(ranks) && all.memory > rest + of_all(all, ranks);
@@ -132,7 +132,7 @@ void piggybacked_headers::take_data(std::byte* into, int ranks) const {
 std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, std::span<const header> blocks,
                                              std::byte* into, std::pmr::memory_resource* memory) const {
   const element& e = mine_.element;
-  const auto comes = [&](const header& n) { return !n.has_come() && n.count > 0 && n.from != comm.rank(); };
+  const auto comes = [&](const header& n) { return !n.has_arrived() && n.count > 0 && n.from != comm.rank(); };
   const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
   std::size_t leaving = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
@@ -147,7 +147,7 @@ std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, s
   for (const header& n : blocks) {
     if (into == nullptr) break;
     if (comes(n)) receive(n, at);
-    if (!n.has_come() && n.from == comm.rank() && n.count > 0)
+    if (!n.has_arrived() && n.from == comm.rank() && n.count > 0)
       typed_copy(mine_.at + n.first * e.extent, n.count, e, at, n.count, e);
     at += n.count * e.extent;
   }

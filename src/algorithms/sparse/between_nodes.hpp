@@ -48,7 +48,7 @@ class piggybacked_headers final : public piggybacked_blocks {
                           std::pmr::memory_resource* memory) const;
 
   /// The properties of all ranks that each must know.
-  void tell(proposal& p) const noexcept;
+  void report(proposal& p) const noexcept;
   /// All make the call in as many steps, and have memory for the incoming blocks, whatever their senders and sizes.
   static bool fit(const agreed& all, int ranks) noexcept;
   static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
@@ -70,9 +70,9 @@ class piggybacked_headers final : public piggybacked_blocks {
     for (int from = 0; from < ranks; ++from) {
       auto rest = step.block(from);
       while (!rest.empty()) {
-        const std::uint64_t told = take(rest);
-        header n{from, step.rank(), static_cast<count_t>(told >> 1U), 0};
-        if ((told & 1U) == 0) {
+        const std::uint64_t reported = take(rest);
+        header n{from, step.rank(), static_cast<count_t>(reported >> 1U), 0};
+        if ((reported & 1U) == 0) {
           n.first = static_cast<count_t>(take(rest));
           f(n, static_cast<const std::byte*>(nullptr));
           continue;

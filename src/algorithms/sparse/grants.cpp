@@ -21,7 +21,7 @@ sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data
       of_sender_(of_sender),
       piece_(piece),
       slots_(memory),
-      asked_(memory),
+      requested_(memory),
       staging_(memory),
       requests_(requests_of(w), memory) {
   array_list::take(*this, w.to_here, piece);
@@ -52,7 +52,7 @@ void sparse_grants::run() {
   if (mine_.to_send > 0) await_request();
   for (mpi::backoff waiting(this); !over();) {
     bool news = ask();
-    news = look() || news;
+    news = poll() || news;
     news = answer() || news;
     news = hand_over() || news;
     if (news)
@@ -63,13 +63,13 @@ void sparse_grants::run() {
 }
 
 bool sparse_grants::over() noexcept {
-  return all_asked() && requests_.in_flight() == 0 && asks_ < 0 && sent_ == mine_.to_send &&
+  return all_requested() && requests_.in_flight() == 0 && asks_ < 0 && sent_ == mine_.to_send &&
          std::ranges::none_of(slots_, &slot::busy);
 }
 
 // Blocks without elements are not requested, nor data that have arrived with their notice.
-bool sparse_grants::all_asked() noexcept {
-  while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].has_come())) {
+bool sparse_grants::all_requested() noexcept {
+  while (block_ < blocks_.size() && (first_ >= blocks_[block_].count || blocks_[block_].has_arrived())) {
     before_ += blocks_[block_].count;
     ++block_;
     first_ = 0;
@@ -94,7 +94,7 @@ std::byte* sparse_grants::place(std::size_t s) const noexcept {
 // Blocks are in the order of their senders: for those before this one nothing more is requested.
 bool sparse_grants::ask() {
   bool news = false;
-  while (!all_asked()) {
+  while (!all_requested()) {
     const std::size_t s = free_slot();
     if (s == slots_.size()) return news;
     const header& n = blocks_[block_];
@@ -105,8 +105,8 @@ bool sparse_grants::ask() {
     const auto what = mpi::make_counted(count, mine_.element.type);
     if (!refuses_) requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
     slots_[s] = {block_, first_, count, true, refuses_};
-    asked_[s] = {n.first + first_, refuses_ ? -count : count};
-    requests_.send(asking() + s, &asked_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
+    requested_[s] = {n.first + first_, refuses_ ? -count : count};
+    requests_.send(asking() + s, &requested_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
     if (n.from != comm_.rank()) ++messages_;
     first_ += count;
     ++begun_;
@@ -115,7 +115,7 @@ bool sparse_grants::ask() {
   return news;
 }
 
-bool sparse_grants::look() {
+bool sparse_grants::poll() {
   const auto done = [&](std::size_t i, const MPI_Status& status) {
     if (i < asking()) {
       slots_[i].arrived = true;
@@ -130,19 +130,19 @@ bool sparse_grants::look() {
 }
 
 void sparse_grants::await_request() {
-  requests_.receive(coming(), &asked_.back(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag, comm_.get());
+  requests_.receive(coming(), &requested_.back(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag, comm_.get());
 }
 
 bool sparse_grants::answer() {
   if (asks_ < 0) return false;
-  if (asked_.back().count < 0) {
-    sent_ -= asked_.back().count;
+  if (requested_.back().count < 0) {
+    sent_ -= requested_.back().count;
     return answered();
   }
   std::size_t i = leaving();
   while (i < coming() && requests_.active(i)) ++i;
   if (i == coming()) return false;
-  const request& r = asked_.back();
+  const request& r = requested_.back();
   const auto what = mpi::make_counted(r.count, mine_.element.type);
   requests_.send(i, mine_.at + r.first * mine_.element.extent, what.count, what.type, asks_, tag_ + data_tag,
                  comm_.get());
@@ -175,7 +175,7 @@ void sparse_grants::give(const slot& s, const std::byte* data) {
 
 bool sparse_grants::advance() {
   try {
-    look();
+    poll();
     answer();
   } catch (...) {
     broken_ = std::current_exception();

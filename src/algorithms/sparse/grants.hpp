@@ -72,10 +72,10 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   bool answer();
   bool answered();
   bool hand_over();
-  bool look();
+  bool poll();
   void await_request();
   [[nodiscard]] std::size_t free_slot() const noexcept;
-  [[nodiscard]] bool all_asked() noexcept;
+  [[nodiscard]] bool all_requested() noexcept;
   [[nodiscard]] bool over() noexcept;
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
   void give(const slot& s, const std::byte* data);
@@ -89,7 +89,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   template <class Each>
   static constexpr void arrays(Each each, std::size_t to_here, std::size_t piece) {
     each(&sparse_grants::slots_, to_here);
-    each(&sparse_grants::asked_, to_here + 1);
+    each(&sparse_grants::requested_, to_here + 1);
     each(&sparse_grants::staging_, to_here * piece);
   }
   static constexpr std::size_t requests_of(const window& w) noexcept { return 2 * w.to_here + w.from_here + 1; }
@@ -105,7 +105,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   std::size_t of_sender_;
   std::size_t piece_;
   std::pmr::vector<slot> slots_;
-  std::pmr::vector<request> asked_;  // of each slot, and the incoming one
+  std::pmr::vector<request> requested_;  // of each slot, and the incoming one
   raw_buffer staging_;
   mpi::request_set requests_;  // last: ended first
   std::byte* into_ = nullptr;

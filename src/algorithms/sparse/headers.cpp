@@ -40,17 +40,17 @@ void own_headers::skip() noexcept {
 }
 
 void header_store::drop() noexcept {
-  std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
+  std::pmr::vector<std::byte>(arrived_.get_allocator()).swap(arrived_);
   std::pmr::vector<header>(headers_.get_allocator()).swap(headers_);
 }
 
 // Blocks of one source lie in its data in their order: no stable sort is needed, which allocates. Those without
 // elements may have the offset of the next one, and are then equal.
 std::span<const header> header_store::sorted(count_t element_bytes) {
-  if (come_.size() / 8 > as_size(std::numeric_limits<std::int32_t>::max())) throw std::bad_alloc();
+  if (arrived_.size() / 8 > as_size(std::numeric_limits<std::int32_t>::max())) throw std::bad_alloc();
   std::size_t blocks = 0;
   bool any_data = false;
-  const std::span<const std::byte> all(come_);
+  const std::span<const std::byte> all(arrived_);
   const auto each = [&](auto f) {
     for (std::size_t at = 0; at < all.size();) {
       const header_fields h = header_fields::of(all.subspan(at));
@@ -67,7 +67,7 @@ std::span<const header> header_store::sorted(count_t element_bytes) {
     const std::int32_t to = h.has_data() ? header::here - static_cast<std::int32_t>(at / 8) : h.to;
     headers_.push_back({h.from, to, h.count(), h.first});
   });
-  if (!any_data) std::pmr::vector<std::byte>(come_.get_allocator()).swap(come_);
+  if (!any_data) std::pmr::vector<std::byte>(arrived_.get_allocator()).swap(arrived_);
   std::ranges::sort(headers_, {}, [](const header& n) { return std::tuple(n.from, n.first, n.count); });
   return headers_;
 }

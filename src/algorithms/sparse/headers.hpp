@@ -22,7 +22,7 @@ struct header {
   count_t count = 0;  ///< elements
   count_t first = 0;  ///< elements of the sender's data before the block
 
-  [[nodiscard]] bool has_come() const noexcept { return to < 0; }
+  [[nodiscard]] bool has_arrived() const noexcept { return to < 0; }
   bool operator==(const header&) const = default;
 };
 
@@ -37,11 +37,11 @@ struct sparse_data {
 struct header_fields {
   std::int32_t from = 0;
   std::int32_t to = 0;
-  std::int64_t told = 0;  ///< elements, doubled; one more where the data follow
+  std::int64_t reported = 0;  ///< elements, doubled; one more where the data follow
   std::int64_t first = 0;
 
-  [[nodiscard]] bool has_data() const noexcept { return (told & 1) != 0; }
-  [[nodiscard]] count_t count() const noexcept { return told >> 1U; }
+  [[nodiscard]] bool has_data() const noexcept { return (reported & 1) != 0; }
+  [[nodiscard]] count_t count() const noexcept { return reported >> 1U; }
   /// Bytes of head and data, for elements of so many bytes.
   [[nodiscard]] std::size_t bytes(count_t element_bytes) const noexcept {
     return sizeof(header_fields) + (has_data() ? (as_size(count() * element_bytes) + 7) / 8 * 8 : 0);
@@ -86,21 +86,21 @@ class own_headers {
 /// The notices that have arrived at this rank.
 class header_store {
  public:
-  explicit header_store(std::pmr::memory_resource* memory) : come_(memory), headers_(memory) {}
+  explicit header_store(std::pmr::memory_resource* memory) : arrived_(memory), headers_(memory) {}
 
   /// One notice as a message has it.
-  void add(std::span<const std::byte> one) { come_.insert(come_.end(), one.begin(), one.end()); }
+  void add(std::span<const std::byte> one) { arrived_.insert(arrived_.end(), one.begin(), one.end()); }
   /// There is no memory for them: the call fails.
   void drop() noexcept;
   /// All of them, by source, those of one source in their order. Of elements of so many bytes.
   std::span<const header> sorted(count_t element_bytes);
   /// The data of a block that have arrived with its notice.
   [[nodiscard]] const std::byte* data(const header& n) const noexcept {
-    return come_.data() + as_size(header::here - n.to) * 8 + sizeof(header_fields);
+    return arrived_.data() + as_size(header::here - n.to) * 8 + sizeof(header_fields);
   }
 
  private:
-  std::pmr::vector<std::byte> come_;
+  std::pmr::vector<std::byte> arrived_;
   std::pmr::vector<header> headers_;
 };
 

@@ -21,13 +21,14 @@ namespace {
 
 using kind = mailbox::kind;
 
-constexpr std::uint32_t is_sparse = 64;       // in the hash that ranks compare: an exchange has less
-constexpr std::uint32_t most_told = 0xffffU;  // blocks are fewer
+constexpr std::uint32_t is_sparse = 64;           // in the hash that ranks compare: an exchange has less
+constexpr std::uint32_t most_reported = 0xffffU;  // blocks are fewer
 
 // How many blocks a rank has, and how many it could take; `most_told`: any number.
-constexpr std::uint32_t tell(std::size_t has, std::size_t takes) noexcept {
-  const std::size_t finite = std::min<std::size_t>(takes, most_told - 1);
-  return static_cast<std::uint32_t>(has) | (takes == unlimited ? most_told : static_cast<std::uint32_t>(finite)) << 16U;
+constexpr std::uint32_t report(std::size_t has, std::size_t takes) noexcept {
+  const std::size_t finite = std::min<std::size_t>(takes, most_reported - 1);
+  return static_cast<std::uint32_t>(has) | (takes == unlimited ? most_reported : static_cast<std::uint32_t>(finite))
+                                               << 16U;
 }
 
 std::byte* at_address(std::uint64_t place) noexcept {
@@ -119,7 +120,7 @@ bool node_step::post(std::span<const int> destinations, const count_view& counts
   c_.begin();
   payload_bytes_ = std::min(l.memory, c_.payload_bytes()) / cache_line * cache_line;
   for (int reader = 0; reader < c_.size(); ++reader) c_.to(reader).describe(kind::none, 0);
-  bool good = destinations.size() < most_told;
+  bool good = destinations.size() < most_reported;
   count_t first = mine_.to_send;
   for (std::size_t i = destinations.size(); i-- > 0 && good;) {
     const count_t n = counts[static_cast<int>(i)];
@@ -131,9 +132,9 @@ bool node_step::post(std::span<const int> destinations, const count_view& counts
     }
   }
   const std::size_t left = l.memory - std::min(l.memory, used_);
-  const std::uint32_t told =
-      good ? tell(destinations.size(), l.memory == unlimited || l.each == 0 ? unlimited : left / l.each) : 0;
-  publish(good ? choices() : 0, told);
+  const std::uint32_t reported =
+      good ? report(destinations.size(), l.memory == unlimited || l.each == 0 ? unlimited : left / l.each) : 0;
+  publish(good ? choices() : 0, reported);
   return good;
 }
 
@@ -143,31 +144,31 @@ void node_step::refuse() {
   publish(0, 0);
 }
 
-void node_step::publish(std::uint32_t choices, std::uint32_t told) {
+void node_step::publish(std::uint32_t choices, std::uint32_t reported) {
   for (int k = 1; k <= c_.size(); ++k) {
     const int reader = (c_.rank() + k) % c_.size();
     mailbox& box = c_.to(reader);
     box.choices = choices;
-    box.steps = told;
+    box.steps = reported;
     c_.publish(reader);
   }
 }
 
 bool node_step::agreed() {
   c_.wait_for_mailboxes();
-  std::size_t told = 0;
-  std::uint32_t takes = most_told;
-  const std::uint32_t asked = choices();
+  std::size_t reported = 0;
+  std::uint32_t takes = most_reported;
+  const std::uint32_t requested = choices();
   for (int from = 0; from < c_.size(); ++from) {
     const mailbox& box = mailbox_of(from);
-    if (box.what() == kind::record || box.choices != asked) return false;
-    told += box.steps & most_told;
+    if (box.what() == kind::record || box.choices != requested) return false;
+    reported += box.steps & most_reported;
     takes = std::min(takes, box.steps >> 16U);
     if (box.what() == kind::none) continue;
     blocks_ += box.what() == list ? box.size() : 1;
     reads_ = reads_ || (from != c_.rank() && box.what() != kind::here && box.what() != kind::payload);
   }
-  return takes == most_told || told <= takes;
+  return takes == most_reported || reported <= takes;
 }
 
 // Of the receiver's type; the sender's data are contiguous.

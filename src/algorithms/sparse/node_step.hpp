@@ -112,7 +112,7 @@ class node_step {
   bool put(int reader, count_t count, count_t first);
   bool put_in_list(int reader, count_t count, count_t first);
   std::optional<mailbox::kind> write(int reader, count_t count, count_t first, std::uint64_t& place, std::byte* data);
-  void publish(std::uint32_t choices, std::uint32_t told);
+  void publish(std::uint32_t choices, std::uint32_t reported);
   void copy_now(const block& b, count_t first, count_t count, std::byte* to);
   void fetch(const block& b, count_t first, count_t count, std::byte* to);
   void ask(int owner, std::uint64_t address, count_t count, std::byte* to);

@@ -74,7 +74,7 @@ class tree_find final : private mpi::awaited {
     if (i < router_.outgoing()) return router_.sent(i);
     int bytes = 0;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    router_.came(i - router_.outgoing(), as_size(bytes));
+    router_.arrived(i - router_.outgoing(), as_size(bytes));
   }
 
   [[nodiscard]] int tag(int of) const noexcept { return f_.tag + finding::first_tag + of; }

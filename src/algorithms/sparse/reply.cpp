@@ -22,7 +22,7 @@ void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* int
   running.check_may_call();
   const char* invalid_text = nullptr;
   if (!back) {
-    back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, asked_on, opts,
+    back.emplace(sparse_call({answers, *sources, count_view(counts->data()), type}, requested_on, opts,
                              invalid_text_of(type), nullptr));
     replied = type;
   }

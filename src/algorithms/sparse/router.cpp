@@ -99,7 +99,7 @@ void header_router::sent(std::size_t c) noexcept {
   o.used = head;
 }
 
-void header_router::came(std::size_t k, std::size_t bytes) noexcept {
+void header_router::arrived(std::size_t k, std::size_t bytes) noexcept {
   std::uint64_t last = 0;
   std::memcpy(&last, room(k).data(), sizeof last);
   if (last != 0) --in_[k].open;

@@ -69,7 +69,7 @@ class header_router {
   [[nodiscard]] bool wants(std::size_t k) const noexcept { return in_[k].open > 0 && in_[k].at == in_[k].end; }
   [[nodiscard]] std::span<std::byte> room(std::size_t k) noexcept { return {place(out_.size() + k), message_bytes_}; }
   /// So many bytes of a message have arrived there.
-  void came(std::size_t k, std::size_t bytes) noexcept;
+  void arrived(std::size_t k, std::size_t bytes) noexcept;
 
  private:
   struct out {

@@ -34,7 +34,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   finding f{.comm = comm(),
             .tag = comm().next_tag(),
             .mine = telling,
-            .come = *store,
+            .arrived = *store,
             .message_bytes = message,
             .in_flight = headers_in_flight(),
             .element_bytes = data.element.size,
@@ -96,7 +96,7 @@ std::size_t detail::sparse_memory(std::size_t blocks) noexcept {
 }
 
 // The moved data, for the recorder of the call.
-void sparse_call::state::tell(const observed_call& to) const {
+void sparse_call::state::report(const observed_call& to) const {
   if (!to) return;
   const count_t size = data.element.size;
   for (std::size_t i = 0; i < own.destinations.size(); ++i)
@@ -113,7 +113,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   observed_call seen(comm, static_cast<bool>(make_room), __builtin_return_address(0));
   state_ = begin_together<state>(state::arguments{mine, comm, invalid_text, static_cast<bool>(make_room)}, o);
   if (!make_room) {
-    state_->tell(seen);
+    state_->report(seen);
     state_->seen.emplace(std::move(seen));
     return;
   }
@@ -130,7 +130,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   }
   if (lacks == nullptr && into == nullptr && total() > 0) lacks = no_memory;
   state_->receive(into, lacks);
-  state_->tell(seen);
+  state_->report(seen);
   state_->end(seen);
 }
 

@@ -48,7 +48,7 @@ struct sparse_call::state {
   };
 
   state(const arguments& x, const options& o)
-      : running(sparse_call_word, call_timeout::of(o), o.stats), opts(o), own(x.blocks), asked_on(x.comm) {
+      : running(sparse_call_word, call_timeout::of(o), o.stats), opts(o), own(x.blocks), requested_on(x.comm) {
     // The caller's text need not live until reply().
     if (const sparse_algorithm* const known = find_sparse(o.algorithm); known != nullptr)
       opts.algorithm = o.algorithm == "auto" ? "auto" : known->name;
@@ -102,7 +102,7 @@ struct sparse_call::state {
   void list_sources();
 
   // The data of a one-step call whose notices arrived in a find.
-  void receive_told(std::byte* into, const char* invalid_text);
+  void receive_reported(std::byte* into, const char* invalid_text);
 
   // The data of a one-step call that were in the agreement; longer blocks follow. A rank that has no place for them
   // takes part all the same, and throws alone.
@@ -135,7 +135,7 @@ struct sparse_call::state {
     std::size_t n = 0;
     for (const header& b : blocks) {
       if (n >= most) break;
-      if (b.count == 0 || b.has_come()) continue;
+      if (b.count == 0 || b.has_arrived()) continue;
       n += elements == 0 ? 1 : std::min(most, as_size((b.count - 1) / elements) + 1);
     }
     return std::min(n, most);
@@ -232,7 +232,7 @@ struct sparse_call::state {
     running.check_may_call();
     if (node && node->is_open()) return receive_short(static_cast<std::byte*>(into), invalid_text);
     if (piggybacked) return receive_piggybacked(static_cast<std::byte*>(into), invalid_text);
-    if (at_once_here) return receive_told(static_cast<std::byte*>(into), invalid_text);
+    if (at_once_here) return receive_reported(static_cast<std::byte*>(into), invalid_text);
     running.stage([&] {
       std::optional<invalid_argument> invalid;
       if (invalid_text != nullptr) invalid = invalid_argument{invalid_text, MPI_ERR_NO_MEM};
@@ -284,7 +284,7 @@ struct sparse_call::state {
   }
 
   // For the recorder of the call: its data; that they have moved; and a run of the operation.
-  void tell(const observed_call& to) const;
+  void report(const observed_call& to) const;
   void end(const observed_call& by) const {
     if (by) by.end(running.algorithm, std::max(budget->peak(), piggybacked_peak), data.element.size);
   }
@@ -304,7 +304,7 @@ struct sparse_call::state {
   call running;  // first: the members that follow use its communicator
   options opts;
   sparse_blocks own;
-  MPI_Comm asked_on;
+  MPI_Comm requested_on;
   MPI_Datatype replied = MPI_DATATYPE_NULL;
   std::optional<sparse_call> back;  // the way of the answers
   sparse_data data;

@@ -83,7 +83,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.max_rank_bytes = x.blocks.destinations.size();
   p.choices = choices.value();
   // Facts of exchanges that a sparse one does not need.
-  (x.at_once ? p.large : p.holes) = true;
+  (x.at_once ? p.large : p.gaps) = true;
   agreement_path way = path_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
   if (way.between != nullptr && !p.invalid && may_carry) {
@@ -92,7 +92,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
     piggybacked.emplace(*way.between, data, &*for_piggybacked);
     if (piggybacked->prepare(x.blocks, comm().size(), x.at_once)) {
       way.blocks = &*piggybacked;
-      piggybacked->tell(p);
+      piggybacked->report(p);
     }
   }
   const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
@@ -105,7 +105,7 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   if (piggybacked && all.piggybacked && piggybacked_headers::fit(all, comm().size()))
     return take_piggybacked(*way.between, all, x.at_once);
   piggybacked.reset();
-  all_at_once = !all.holes;
+  all_at_once = !all.gaps;
   find(x.blocks, *find_sparse(opts.algorithm));
 }
 
@@ -137,14 +137,14 @@ void sparse_call::state::list_sources() {
 
 // Data that arrived with their notice are copied, the rest requested. A rank that has no place for them notifies their
 // senders.
-void sparse_call::state::receive_told(std::byte* into, const char* invalid_text) {
+void sparse_call::state::receive_reported(std::byte* into, const char* invalid_text) {
   running.stage([&] {
     if (invalid_text == nullptr) {
       std::byte* to = into;
       const element& e = data.element;
       for (const header& n : blocks) {
-        if (n.has_come() && e.contiguous()) copy_bytes(to, store->data(n), as_size(n.count * e.size));
-        if (n.has_come() && !e.contiguous()) unpack(store->data(n), to, n.count, e);
+        if (n.has_arrived() && e.contiguous()) copy_bytes(to, store->data(n), as_size(n.count * e.size));
+        if (n.has_arrived() && !e.contiguous()) unpack(store->data(n), to, n.count, e);
         to += n.count * e.extent;
       }
     }

@@ -42,17 +42,17 @@ class irregular : public testing::TestWithParam<const detail::algorithm*> {
     int at = 0;
     int back = 0;
     for (int j = 0; j < ranks_; ++j) {
-      const bool holes_there = j % 2 == 1;
-      const bool holes_here = (rank_ + j) % 2 == 0;
-      const auto add = [&](int n, bool holes, std::vector<int>& counts, std::vector<int>& displs,
+      const bool gaps_there = j % 2 == 1;
+      const bool gaps_here = (rank_ + j) % 2 == 0;
+      const auto add = [&](int n, bool gaps, std::vector<int>& counts, std::vector<int>& displs,
                            std::vector<MPI_Datatype>& types, int& place) {
-        counts.push_back(holes ? n : 2 * n);
+        counts.push_back(gaps ? n : 2 * n);
         displs.push_back(place * static_cast<int>(sizeof(int)));
-        types.push_back(holes ? holey_ : MPI_INT);
-        place += (holes ? 4 : 2) * n + 1;
+        types.push_back(gaps ? holey_ : MPI_INT);
+        place += (gaps ? 4 : 2) * n + 1;
       };
-      add(elements(rank_, j), holes_there, s.scounts, s.sdispls, s.stypes, at);
-      add(elements(j, rank_), holes_here, s.rcounts, s.rdispls, s.rtypes, back);
+      add(elements(rank_, j), gaps_there, s.scounts, s.sdispls, s.stypes, at);
+      add(elements(j, rank_), gaps_here, s.rcounts, s.rdispls, s.rtypes, back);
     }
     for (int i = 0; i < at; ++i) s.send.push_back(rank_ * 100000 + i);
     s.expected.assign(static_cast<std::size_t>(back), -1);

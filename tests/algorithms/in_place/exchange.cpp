@@ -138,19 +138,19 @@ TEST(in_place_exchange, sizes_change_from_call_to_call) {
 }
 
 // A type of 3 data bytes in 5, over a problem whose units are such elements.
-struct holes {
+struct gaps {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   element unit{MPI_BYTE, 3, 5, 0, 3};
-  holes() {
+  gaps() {
     MPI_Datatype dense = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(3, MPI_BYTE, &dense);
     MPI_Type_create_resized(dense, 0, 5, &type);
     MPI_Type_commit(&type);
     MPI_Type_free(&dense);
   }
-  holes(const holes&) = delete;
-  holes& operator=(const holes&) = delete;
-  ~holes() { MPI_Type_free(&type); }
+  gaps(const gaps&) = delete;
+  gaps& operator=(const gaps&) = delete;
+  ~gaps() { MPI_Type_free(&type); }
 };
 
 // Data that two ranks of a node exchange equally are swapped by either of them: by many calls of test(), not in one.
@@ -221,7 +221,7 @@ TEST(in_place_exchange, a_test_moves_a_bounded_part_of_what_stays) {
 }
 
 TEST(in_place_exchange, keeps_holes_of_the_datatype) {
-  const holes h;
+  const gaps h;
   const auto me = static_cast<std::size_t>(rank_of());
   for (unsigned seed = 0; seed < 8; ++seed) {
     const auto p = random_problem(ranks(), 900, seed, {seed % 2 == 0, seed % 3, 4});
@@ -241,7 +241,7 @@ options with(options o, std::size_t memory, statistics* s = nullptr) {
 }
 
 TEST(in_place_exchange, works_with_the_memory_it_asks_for_and_fails_on_all_ranks_with_less) {
-  const holes h;
+  const gaps h;
   const auto me = static_cast<std::size_t>(rank_of());
   for (unsigned i = 0; i < 12; ++i) {
     const bool dense = i % 3 != 0;

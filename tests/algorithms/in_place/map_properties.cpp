@@ -124,8 +124,8 @@ class broken_exchange {
 
 // How many of them: the suite runs few, TAQUIN_TEST_FAILURES says how many.
 unsigned failures_to_try(unsigned few) {
-  const char* const asked = std::getenv("TAQUIN_TEST_FAILURES");
-  return asked == nullptr ? few : static_cast<unsigned>(std::stoul(asked));
+  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
+  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
 }
 
 constexpr unsigned each = 7;  // failures of a problem

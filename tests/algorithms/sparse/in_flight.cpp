@@ -220,16 +220,16 @@ TEST_F(in_flight, a_mebibyte_of_each_for_one_slow_rank_in_a_mebibyte) {
   constexpr std::size_t n = 1U << 17U;
   const std::vector<std::int64_t> data(n, me);
   by_every_way([&](const std::string& way) {
-    std::size_t came = 0;
+    std::size_t arrived = 0;
     statistics stats;
     sparse_exchange_pieces(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
                            [&](int source, std::span<const std::int64_t> piece) {
                              for (const auto v : piece) ASSERT_EQ(v, source);
-                             came += piece.size();
+                             arrived += piece.size();
                              usleep(1000);
                            },
                            MPI_COMM_WORLD, {.algorithm = way, .memory = n * sizeof(std::int64_t), .stats = &stats});
-    EXPECT_EQ(came, me == 0 ? n * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
+    EXPECT_EQ(arrived, me == 0 ? n * static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) : 0U);
     EXPECT_LE(stats.peak_memory, n * sizeof(std::int64_t));
     expect_bounds(way, 32);
   });

@@ -27,7 +27,7 @@ struct blocks {
     counts.push_back(n);
     for (count_t i = 0; i < n; ++i) data.push_back(rank * 1000 + static_cast<int>(data.size()));
   }
-  own_headers told(int rank, std::size_t piggybacked) {
+  own_headers reported(int rank, std::size_t piggybacked) {
     mine.at = reinterpret_cast<const std::byte*>(data.data());
     mine.element.size = mine.element.extent = mine.element.true_extent = 4;
     return {rank, to, count_view(counts.data()), mine, piggybacked};
@@ -36,14 +36,14 @@ struct blocks {
 
 struct rank_of_many {
   own_headers own;
-  header_store come;
+  header_store arrived;
   header_router router;
   bool sent_late = false;
   std::deque<int> waits;  // channels whose message has not been taken
 
   rank_of_many(blocks& b, int rank, int ranks, int radix, std::size_t message, std::size_t piggybacked)
-      : own(b.told(rank, piggybacked)),
-        come(std::pmr::new_delete_resource()),
+      : own(b.reported(rank, piggybacked)),
+        arrived(std::pmr::new_delete_resource()),
         router(rank, ranks, radix, message, own, 4, std::pmr::new_delete_resource()) {}
 };
 
@@ -71,7 +71,7 @@ struct network {
   bool turn(int r) {
     rank_of_many& me = ranks[static_cast<std::size_t>(r)];
     bool news = false;
-    me.router.advance([&](std::span<const std::byte> one) { me.come.add(one); });
+    me.router.advance([&](std::span<const std::byte> one) { me.arrived.add(one); });
     for (std::size_t c = 0; c < me.router.outgoing(); ++c) {
       if (!me.router.ready(c)) continue;
       const auto what = me.router.begin(c);
@@ -92,7 +92,7 @@ struct network {
       const message m = queue.front();
       queue.pop_front();
       std::ranges::copy(m.bytes, me.router.room(k).begin());
-      me.router.came(k, m.bytes.size());
+      me.router.arrived(k, m.bytes.size());
       if (m.followed) ranks[static_cast<std::size_t>(m.from)].router.sent(m.channel);
       news = true;
     }
@@ -117,8 +117,8 @@ struct network {
 
 void expect_all(std::vector<blocks>& all, network& n, std::size_t piggybacked) {
   for (std::size_t d = 0; d < all.size(); ++d) {
-    header_store& come = n.ranks[d].come;
-    const auto got = come.sorted(4);
+    header_store& arrived = n.ranks[d].arrived;
+    const auto got = arrived.sorted(4);
     std::size_t i = 0;
     for (std::size_t r = 0; r < all.size(); ++r) {
       std::vector<header> expected;
@@ -131,9 +131,9 @@ void expect_all(std::vector<blocks>& all, network& n, std::size_t piggybacked) {
         RC_ASSERT(i < got.size());
         const header& g = got[i++];
         RC_ASSERT(g.from == e.from && g.count == e.count && g.first == e.first);
-        RC_ASSERT(g.has_come() == (e.count > 0 && static_cast<std::size_t>(e.count) * 4 <= piggybacked));
-        if (g.has_come())
-          RC_ASSERT(std::memcmp(come.data(g), all[r].data.data() + e.first, static_cast<std::size_t>(e.count) * 4) ==
+        RC_ASSERT(g.has_arrived() == (e.count > 0 && static_cast<std::size_t>(e.count) * 4 <= piggybacked));
+        if (g.has_arrived())
+          RC_ASSERT(std::memcmp(arrived.data(g), all[r].data.data() + e.first, static_cast<std::size_t>(e.count) * 4) ==
                     0);
       }
     }
@@ -167,8 +167,8 @@ TEST(sparse_notices, go_to_rank_0_from_all_of_many_in_memory_that_does_not_grow)
     network n(all, radix, 256, 64);
     ASSERT_TRUE(n.run(7));
     EXPECT_LE(n.most_waiting, static_cast<std::size_t>(header_router::channels(p, radix)));
-    EXPECT_EQ(n.ranks.front().come.sorted(4).size(), 5U * p);
-    for (std::size_t r = 1; r < p; ++r) EXPECT_EQ(n.ranks[r].come.sorted(4).size(), 0U);
+    EXPECT_EQ(n.ranks.front().arrived.sorted(4).size(), 5U * p);
+    for (std::size_t r = 1; r < p; ++r) EXPECT_EQ(n.ranks[r].arrived.sorted(4).size(), 0U);
   }
 }
 

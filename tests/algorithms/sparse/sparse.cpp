@@ -268,9 +268,9 @@ TEST(sparse, answers_come_where_they_were_asked_for) {
         std::vector<count_t> counts(to.size());
         for (std::size_t b = 0; b < to.size(); ++b) counts[b] = (b * 7 + static_cast<std::size_t>(me)) % 3 * most / 2;
         const auto n = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), count_t{0}));
-        std::vector<std::int64_t> asked(n);
-        std::iota(asked.begin(), asked.end(), 1000 * me);
-        sparse_call call({asked.data(), to, count_view(counts.data()), MPI_INT64_T}, MPI_COMM_WORLD,
+        std::vector<std::int64_t> requested(n);
+        std::iota(requested.begin(), requested.end(), 1000 * me);
+        sparse_call call({requested.data(), to, count_view(counts.data()), MPI_INT64_T}, MPI_COMM_WORLD,
                          {.algorithm = name, .memory = 400000});
         std::vector<std::int64_t> questions(static_cast<std::size_t>(call.total()));
         for (int turn = 0; turn < 3; ++turn) {
@@ -279,7 +279,7 @@ TEST(sparse, answers_come_where_they_were_asked_for) {
           for (const auto q : questions) answers.push_back(static_cast<double>(q) + 0.5 + turn);
           std::vector<double> got(n, -1);
           call.reply(answers.data(), MPI_DOUBLE, got.data());
-          for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<double>(asked[i]) + 0.5 + turn) << name;
+          for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<double>(requested[i]) + 0.5 + turn) << name;
           if (turn == 1) {
             EXPECT_THROW(call.reply(answers.data(), me == 0 ? MPI_CHAR : MPI_DOUBLE, got.data()), usage_error);
           }

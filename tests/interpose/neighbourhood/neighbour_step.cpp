@@ -90,8 +90,8 @@ TEST(neighbour_step, tells_of_blocks_that_are_too_long) {
        {std::pair{8, 3}, {3, 8}, {most, 3}, {2 * most, 3}, {3, 2 * most}, {3 * most, 2 * most}, {5, 5}}) {
     const auto got = r.exchange(sent, expected);
     // A message that is too long may leave nothing.
-    const int come = sent > std::max(expected, most) && expected > most ? 0 : std::min(sent, expected);
-    for (int i = 0; i < come; ++i)
+    const int arrived = sent > std::max(expected, most) && expected > most ? 0 : std::min(sent, expected);
+    for (int i = 0; i < arrived; ++i)
       ASSERT_EQ(got[static_cast<std::size_t>(i)], ring::value(before, i)) << sent << " of " << expected;
     EXPECT_EQ(got.back(), -1);
   }

@@ -139,7 +139,7 @@ class neighbourhood_exchange : public testing::Test {
     const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations, ranks_of_node(node));
     ASSERT_NE(n, nullptr);
     int number = 0;
-    for (const type_pair& types : {plain_pair(), holes()}) {
+    for (const type_pair& types : {plain_pair(), gaps()}) {
       std::vector<call> calls;
       for (int i = 0; i < at_once; ++i) calls.emplace_back(g, comm.get(), n, number++, types, most);
       for (call& c : calls) c.start();
@@ -152,7 +152,7 @@ class neighbourhood_exchange : public testing::Test {
     }
   }
   static type_pair plain_pair() { return {type_detail::plain_int(), type_detail::plain_int()}; }
-  static type_pair holes() { return {type_detail::with_hole(), type_detail::contiguous_ints(2)}; }
+  static type_pair gaps() { return {type_detail::with_gap(), type_detail::contiguous_ints(2)}; }
 
   std::mt19937 random_{17};
 };

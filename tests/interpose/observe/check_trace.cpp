@@ -42,7 +42,7 @@ struct flow_end {
 
 class checker {
  public:
-  void look_at(const Trace& trace) {
+  void poll_at(const Trace& trace) {
     for (const auto& p : trace.packet()) {
       expect(p.trusted_packet_sequence_id() == 1, "a packet of no sequence");
       if (p.has_track_descriptor()) describe(p.track_descriptor());
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   Trace trace;
   checker c;
   if (!c.expect(trace.ParseFromString(bytes), "not a trace")) return 1;
-  c.look_at(trace);
+  c.poll_at(trace);
   c.expect(c.processes.size() == std::strtoull(argv[2], nullptr, 10), "the number of ranks");
   for (int i = 3; i < argc; ++i) {
     const std::string text = argv[i];

@@ -49,11 +49,11 @@ void exchange_in_c(const ring& r) {
   const auto room = [](std::size_t bytes, void*) { return std::malloc(bytes); };
   int incoming = 0;
   int* sources = nullptr;
-  MPI_Count* come = nullptr;
+  MPI_Count* arrived = nullptr;
   void* data = nullptr;
   TAQUIN_Sparse_exchange(r.data.data(), 2, r.destinations.data(), counts.data(), MPI_DOUBLE, MPI_COMM_WORLD, room,
-                         nullptr, &incoming, &sources, &come, static_cast<void*>(&data));
-  for (void* one : {static_cast<void*>(sources), static_cast<void*>(come), data}) std::free(one);
+                         nullptr, &incoming, &sources, &arrived, static_cast<void*>(&data));
+  for (void* one : {static_cast<void*>(sources), static_cast<void*>(arrived), data}) std::free(one);
 }
 
 // It finds its targets by sparse exchanges, which are not the program's.
@@ -65,11 +65,11 @@ void migrate_elements(const ring& r) {
 
 void exchange_in_two_steps(const ring& r) {
   taquin::sparse_call call(r.blocks(), MPI_COMM_WORLD);
-  std::vector<double> came(static_cast<std::size_t>(call.total()));
-  for (int i = 0; i + 1 < starts; ++i) call.receive(came.data());
+  std::vector<double> arrived(static_cast<std::size_t>(call.total()));
+  for (int i = 0; i + 1 < starts; ++i) call.receive(arrived.data());
   call.deliver(1, [](const taquin::sparse_call::piece&) {});
   std::vector<double> answers(r.data.size());
-  call.reply(came.data(), MPI_DOUBLE, answers.data());
+  call.reply(arrived.data(), MPI_DOUBLE, answers.data());
 }
 
 int make_calls() {
@@ -110,15 +110,15 @@ void check_record(const char* file, int ranks) {
     expect(c.kind == call_kind::sparse && c.element_bytes == 8, std::string(name_of(c.kind)));
     expect(c.seconds.mean > 0, "seconds");
     const auto& m = t.matrices[c.matrix];
-    bool asked = true;
+    bool requested = true;
     bool answered = true;
     for (int from = 0; from < ranks; ++from)
       for (int to = 0; to < ranks; ++to) {
-        asked = asked && m.at(from, to) == sent(ranks, from, to);
+        requested = requested && m.at(from, to) == sent(ranks, from, to);
         answered = answered && m.at(from, to) == sent(ranks, to, from);
       }
-    expect(asked || answered, "matrix");
-    calls[{c.form, !asked}] += c.repeats;
+    expect(requested || answered, "matrix");
+    calls[{c.form, !requested}] += c.repeats;
   }
   const bool same = ranks <= 2;  // an answer then is as what was asked
   expect(calls[{call_form::blocking, false}] == at_once + in_c, "blocking calls");

@@ -92,19 +92,19 @@ static PetscErrorCode from_all_to_all(PetscInt steps, PetscInt64* sum, struct ti
 int main(int argc, char** argv) {
   PetscInt64 sums[2] = {0, 0};
   PetscInt steps = 20;
-  PetscBool asked = PETSC_FALSE;
+  PetscBool requested = PETSC_FALSE;
   struct times times[2] = {{0, 0, 0}, {0, 0, 0}};
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-times", &asked));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-times", &requested));
   PetscCall(along_a_forest(steps, &sums[0], &times[0]));
   PetscCall(from_all_to_all(steps, &sums[1], &times[1]));
   PetscCall(PetscSynchronizedPrintf(PETSC_COMM_WORLD, "rank %d: %" PetscInt64_FMT ", %" PetscInt64_FMT "\n", rank,
                                     sums[0], sums[1]));
   PetscCall(PetscSynchronizedFlush(PETSC_COMM_WORLD, PETSC_STDOUT));
-  if (asked) {
+  if (requested) {
     PetscCall(print_times(&times[0], "forest", steps));
     PetscCall(print_times(&times[1], "alltoall", steps));
   }
