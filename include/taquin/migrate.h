@@ -22,9 +22,10 @@ typedef struct TAQUIN_Array {
  * consecutive elements of `type`, whose data lie inside its extent; fewer than 2^31 items on each rank. Items are
  * sorted and exchanged in place. Of the communicator's options `memory`, `in_flight`, `timeout` and `on_timeout`
  * count. Scratch memory: at least 4608 + 300*p + min(l, 4096) + max(4*m, min(m*l, 16384)) bytes for m items of l
- * bytes on a rank of p. An error of one rank is an error on all, and all items are kept. Where more arrive than there
- * is room for it is MPI_ERR_COUNT, and *arrived is their number. After a failure in the middle TAQUIN_Failure_blocks
- * has the map, in items. Collective, blocking. */
+ * bytes on a rank of p; the text of MPI_ERR_NO_MEM names exactly the bytes that are needed, and those that are as
+ * good as no limit where no rank gets more items than the most that one has. An error of one rank is an error on all,
+ * and all items are kept. Where more arrive than there is room for it is MPI_ERR_COUNT, and *arrived is their number.
+ * After a failure in the middle TAQUIN_Failure_blocks has the map, in items. Collective, blocking. */
 int TAQUIN_Migrate(void *data, MPI_Count items, MPI_Count capacity, MPI_Count item_length, MPI_Datatype type,
                    const int destinations[], MPI_Comm comm, MPI_Count *arrived);
 /* The same for several arrays, whose items with one index belong together: all of them move, or none. All ranks give

@@ -316,7 +316,8 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
 /// Elements are sorted by destination in place and then exchanged in place, so that there is no second copy of the data
 /// where what arrives fits the vector's capacity. Scratch memory on a rank of p with m elements of l bytes before: at
 /// least 4608 + 300·p + min(l, 4096) + max(4·m, min(m·l, 16384)) bytes, of which budget_exceeded names exactly those
-/// that are needed, and those that are as good as no limit. A larger `o.memory` makes the exchange faster; by default
+/// that are needed, and those that are as good as no limit where no rank gets more elements than the most that one has.
+/// A larger `o.memory` makes the exchange faster; by default
 /// that has 1% of the data, at least 64 KiB.
 ///
 /// The 4·m are destinations, as `destination` is called once for each element. With `o.once` off they are not kept. A

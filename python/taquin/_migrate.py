@@ -70,7 +70,9 @@ def migrate(
     :param statistics: the call's figures are added to it.
     :raises UsageError: on every rank with its rows unchanged, when an argument of any rank is invalid or its function
         raises.
-    :raises BudgetExceeded: on every rank with its rows unchanged, when `memory` is too small on any rank.
+    :raises BudgetExceeded: on every rank with its rows unchanged, when `memory` is too small on any rank. It names
+        exactly the bytes that are needed, and those that are as good as no limit where no rank gets more rows than the
+        most that one has.
 
     TimedOut and PeerAborted are raised as by :func:`alltoall`.
 

@@ -34,7 +34,7 @@ class Redistribution:
     Scratch memory on p ranks with m rows of l bytes: at most 17408 + 300·p + 66·m + 81·l bytes ("cyclic": 82·m), and at
     least 17408 + 300·p + 66·m·n + 3·l/n, where rows of 8 KiB or more go in n equal parts of at least 4 KiB. By default
     rows of more than 16 KiB have buffers of 1% of the data, at least 64 KiB. BudgetExceeded names exactly the bytes that
-    are needed.
+    are needed, and those that are as good as no limit.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. The object keeps a
         reference to it.

@@ -32,10 +32,10 @@ struct layout_call {
   /// Bytes of the copies, outside this object.
   [[nodiscard]] std::size_t copies() const noexcept;
   /// Throws budget_exceeded on all ranks where fewer bytes are allowed than `needed`. `usual()`: those that are as good
-  /// as no limit.
+  /// as no limit. All ranks have the same values; the text names the rank whose limit it is.
   template <class Usual>
-  static void need(std::size_t needed, std::size_t allowed, Usual usual) {
-    if (needed > allowed) throw_memory_needed("a redistribution between layouts", needed, usual(), allowed);
+  void need(std::size_t needed, std::size_t allowed, Usual usual) const {
+    if (needed > allowed) refuse(needed, usual(), allowed);
   }
   static redistribute_options choices(const layout_options& o);
 
@@ -48,6 +48,7 @@ struct layout_call {
 
  private:
   proposal describe(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory);
+  [[noreturn]] void refuse(std::size_t needed, std::size_t usual, std::size_t allowed) const;
 };
 
 }  // namespace taquin::detail

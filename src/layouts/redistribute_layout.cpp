@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "layouts/mover.hpp"
 #include "layouts/shape.hpp"
 #include "layouts/transfer.hpp"
+#include "mpi/collectives.hpp"
 #include "redistribute/choices.hpp"
 #include "taquin/error.hpp"
 #include "taquin/layout.hpp"
@@ -78,6 +80,16 @@ proposal layout_call::describe(const layout_arguments& x, const layout_options& 
   all.add(x.in_one_array);
   p.max_block_bytes = p.min_block_bytes = all.value() >> 1U;
   return p;
+}
+
+void layout_call::refuse(std::size_t needed, std::size_t usual, std::size_t allowed) const {
+  const mpi::communicator& comm = *running.comm();
+  int who = options.memory <= allowed ? comm.rank() : comm.size();
+  mpi::allreduce(who, MPI_MIN, comm.get());
+  std::array<char, 80> what{};
+  const auto end =
+      fmt::format_to_n(what.data(), what.size(), "a redistribution between layouts, limited by rank {},", who);
+  throw_memory_needed({what.data(), std::min(end.size, what.size())}, needed, usual, allowed);
 }
 
 std::size_t layout_call::copies() const noexcept {

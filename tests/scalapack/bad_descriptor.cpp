@@ -1,5 +1,7 @@
-// bad_descriptor WHAT: a matrix goes to the last rank; a descriptor of rank 1 is invalid. All ranks end with a reason.
+// bad_descriptor WHAT: a matrix goes to the last rank; a descriptor or the limit of rank 1 is invalid. All ranks end
+// with a reason.
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "limit" && rank == 1) setenv("TAQUIN_MEMORY", "100", 1);
   std::vector<int> members;
   for (int k = 0; k < ranks; ++k) members.push_back(k);
   {
