@@ -119,10 +119,10 @@ def test_record_command_writes_the_file_and_says_which(run):
 
 
 @pytest.mark.skipif(DEBIAN != "openmpi" or not shutil.which("dgpart"), reason="Debian's PT-Scotch is linked with its Open MPI")
-@pytest.mark.parametrize("ranks", counts(2, 3))
-def test_scotch_partitions_alike(run, ranks):
-    """On 2 and 3 ranks its result does not depend on the order of arrival; on 4 it does. With its threads the result
-    differs from run to run."""
+def test_scotch_partitions_alike(run):
+    """On 2 ranks its result does not depend on the order of arrival; on 3 it does in one of 60 runs without taquin. With
+    its threads the result differs from run to run."""
+    ranks = 2
     variables = {"SCOTCH_DETERMINISTIC": "1", "SCOTCH_PTHREAD_NUMBER": "1"}
     run(["sh", "-c", f"awk -v n=8000 -f {ROOT}/workloads/recordings/graph.awk > graph.grf"])
     partition = ["dgpart", "-Cd", "8", "graph.grf"]
