@@ -180,7 +180,7 @@ int execute_explain(const explain_arguments& a, int rank, int world) {
   return 0;
 }
 
-int work_sparse(const explain_arguments& a, int rank, int world) {
+int execute_explain_sparse(const explain_arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
   placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
@@ -219,7 +219,7 @@ std::string reason(const redistribution_candidate& c, std::size_t limit) {
   return c.chosen ? "what auto takes" : "";
 }
 
-int work_redistribution(const explain_arguments& a, int rank, int world) {
+int execute_explain_redistribution(const explain_arguments& a, int rank, int world) {
   const int ranks = ranks_of(a, world);
   placement on = placement::of(a.nodes.of(ranks).value_or(detail::topology::of_sizes(std::vector{ranks})));
   if (a.nodes.cores > 0) on.cores = a.nodes.cores;
@@ -259,7 +259,7 @@ int start_redistribution(const explain_arguments& a) {
     throw usage("--in-place, --persistent, --per-pair and --traffic have no meaning with a redistribution");
   static_cast<void>(parse_size(a.bytes));
   static_cast<void>(memory_choice::parse(a.memory));
-  return in_session([&](int rank, int world) { return work_redistribution(a, rank, world); });
+  return in_session([&](int rank, int world) { return execute_explain_redistribution(a, rank, world); });
 }
 
 int start_layouts(const explain_arguments& a) {
@@ -285,7 +285,7 @@ int start(const explain_arguments& a) {
       throw usage("--in-place, --persistent and --traffic have no meaning with a sparse exchange");
     static_cast<void>(parse_size(a.bytes));
     static_cast<void>(memory_choice::parse(a.memory));
-    return in_session([&](int rank, int world) { return work_sparse(a, rank, world); });
+    return in_session([&](int rank, int world) { return execute_explain_sparse(a, rank, world); });
   }
   if (!a.traffic.empty() && (!a.nodes.nodes.empty() || a.nodes.per_node > 0))
     throw usage("--nodes and --per-node have no meaning with --traffic: a recording does not know its nodes");

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     std::ostringstream out;
     std::ostringstream err;
     const int status = app.exit(e, out, err) == 0 ? 0 : usage_status;
-    print_once(out.str(), status == 0 ? err.str() : reported(app, e, given));
+    print_once(out.str(), status == 0 ? err.str() : parse_error(app, e, given));
     return status;
   }
   for (const auto& [sub, work] : commands) {

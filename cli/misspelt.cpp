@@ -67,7 +67,7 @@ std::optional<std::string> misspelt(const CLI::App& app, const std::vector<std::
   return std::nullopt;
 }
 
-std::string reported(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments) {
+std::string parse_error(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].starts_with('-'))
     return fmt::format("taquin: {}; see taquin --help\n", e.what());
   const CLI::App& command = *app.get_subcommand(arguments[0]);

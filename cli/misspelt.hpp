@@ -13,7 +13,7 @@ namespace taquin::cli {
 std::optional<std::string> misspelt(const CLI::App& app, const std::vector<std::string>& arguments);
 
 /// The message for arguments that cannot be parsed, with the name of the command.
-std::string reported(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments);
+std::string parse_error(const CLI::App& app, const CLI::ParseError& e, const std::vector<std::string>& arguments);
 
 /// Accepts numbers from 1 on; the message has the value and the limit.
 const CLI::Validator& at_least_one();

@@ -53,8 +53,8 @@ struct simulate_arguments {
 
 constexpr count_t most_simulated_ranks = 1 << 20;
 constexpr int most_pattern_ranks = 1 << 14;  // whose schedules are evaluated one by one
-constexpr std::size_t most_simulated_messages = std::size_t{1}
-                                                << 22;  // of all ranks' schedules, to be evaluated one by one
+// Of all ranks' schedules, to be evaluated one by one.
+constexpr std::size_t most_simulated_messages = std::size_t{1} << 22;
 constexpr std::size_t most_regions = std::size_t{1} << 23;
 
 detail::profile profile_of(const simulate_arguments& a) {
@@ -191,7 +191,7 @@ int show(const std::vector<prediction>& all, const simulate_arguments& a) {
   return 0;
 }
 
-int work_sparse(const simulate_arguments& a) {
+int execute_simulate_sparse(const simulate_arguments& a) {
   if (a.closed) throw usage("a sparse exchange has no closed formula: leave --formula out");
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
@@ -212,7 +212,7 @@ int work_sparse(const simulate_arguments& a) {
   return show(all, a);
 }
 
-int work_redistribution(const simulate_arguments& a) {
+int execute_simulate_redistribution(const simulate_arguments& a) {
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
   const count_t bytes = parse_size(a.bytes);
@@ -236,7 +236,7 @@ int work_redistribution(const simulate_arguments& a) {
   return show(all, a);
 }
 
-int work_layouts(const simulate_arguments& a) {
+int execute_simulate_layouts(const simulate_arguments& a) {
   const auto counts = ranks_of(a);
   const auto profile = profile_of(a);
   const layout_move move(a.of_layouts);
@@ -259,7 +259,7 @@ int work_layouts(const simulate_arguments& a) {
 }
 
 // The closed forms are Hockney's, of equal ranks.
-int work_patterns(const simulate_arguments& a) {
+int execute_simulate_patterns(const simulate_arguments& a) {
   const auto requested = parse_patterns(a.algorithms);
   const auto counts = ranks_of(a);
   const count_t bytes = parse_size(a.bytes);
@@ -282,10 +282,10 @@ int work_patterns(const simulate_arguments& a) {
 }
 
 int execute_simulate(const simulate_arguments& a) {
-  if (a.of_layouts.given()) return work_layouts(a);
-  if (a.collective == "pattern") return work_patterns(a);
-  if (a.collective == "sparse") return work_sparse(a);
-  if (asks_for_redistribution(a.algorithms, a.collective)) return work_redistribution(a);
+  if (a.of_layouts.given()) return execute_simulate_layouts(a);
+  if (a.collective == "pattern") return execute_simulate_patterns(a);
+  if (a.collective == "sparse") return execute_simulate_sparse(a);
+  if (asks_for_redistribution(a.algorithms, a.collective)) return execute_simulate_redistribution(a);
   check_algorithms(a.algorithms, true);
   const auto w = parse_workload(a.workload);
   const auto kind = parse_collective(a.collective);

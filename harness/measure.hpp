@@ -16,7 +16,7 @@ namespace taquin::harness {
 /// One algorithm that is measured, and its results, which are the same on every rank.
 struct contender {
   std::string requested;  ///< the requested name, maybe "auto"
-  options opts{};         ///< `algorithm` is a view of `asked`
+  options opts{};         ///< `algorithm` is a view of `requested`
   bool raw = false;       ///< the MPI library's own call instead of taquin's
 
   bool default_for_others = false;  ///< calls that it does not serve go by auto

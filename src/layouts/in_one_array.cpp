@@ -122,8 +122,8 @@ class one_array_mover final : public layout_mover, private layout_call {
   [[nodiscard]] std::size_t peak() const noexcept override { return budget.peak() + exchange_->inner_peak(); }
 
  private:
-  template <class Look>
-  bool ends(Look poll) {
+  template <class Poll>
+  bool ends(Poll poll) {
     pending_ = false;  // after an error as well
     if (!poll()) {
       pending_ = true;

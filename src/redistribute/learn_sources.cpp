@@ -50,7 +50,7 @@ struct reported_targets {
   }
 };
 
-// Leaves out the last blocks of each rank's part of the order and of `told`, so that `told.counts` are left.
+// Leaves out the last blocks of each rank's part of the order and of the places, so that `reported.counts` are left.
 void shorten(targets& t, reported_counts& reported) {
   std::uint32_t end = 0;
   for (std::size_t r = 0; r < reported.counts.size(); ++r) {
@@ -99,11 +99,10 @@ task learn_sources(machine& m, targets& t, bool* valid) {
   // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
   // are received.
   std::uint64_t room = m.blocks() + 1 - stay;
-  std::array<std::uint64_t, 1> oversubscribed{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U
-                                                                                                              : 0U};
-  co_await m.net->sum(oversubscribed);
-  t.oversubscribed = oversubscribed[0] > 0;
-  if (t.oversubscribed) {
+  std::array<std::uint64_t, 1> overfull{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
+  co_await m.net->sum(overfull);
+  t.overfull = overfull[0] > 0;
+  if (t.overfull) {
     for (auto& n : in) room -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, room));
     co_await m.net->alltoall(in, reported.counts);
     shorten(t, reported);

@@ -61,7 +61,7 @@ struct targets {
   std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
   std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
   std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
-  bool oversubscribed = false;             ///< some rank is sent more blocks than it has places; parts are left out
+  bool overfull = false;                   ///< some rank is sent more blocks than it has places; parts are left out
   bool learnt = false;                     ///< all of it
 
   /// For the map after a failure: the rank that sends the block of each place of this rank; −1: no other rank. The

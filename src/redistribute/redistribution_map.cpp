@@ -28,7 +28,7 @@ part held(failure::block_map& map, const block_map& at, slot s, int peer, state 
 
 failure::block_map map_of(const block_map& at, const targets& t, int rank) {
   failure::block_map map{.unit_bytes = static_cast<count_t>(at.units().unit_bytes())};
-  map.known = t.learnt && !t.oversubscribed;
+  map.known = t.learnt && !t.overfull;
   std::vector<slot> of_place(at.blocks(), no_slot);  // where the block is that belongs to a place of this rank
   for (slot s = 0; s < at.slots(); ++s) {
     if (!at.whole(s)) continue;

@@ -243,7 +243,7 @@ struct redistribution::state final {
         bool valid = !bad_;
         co_await learn_sources(m_, known_, &valid);
         if (!valid) co_await agree_on(m_, bad_);
-        if (all_.options.check || known_.oversubscribed) co_await check_injective(m_, known_);
+        if (all_.options.check || known_.overfull) co_await check_injective(m_, known_);
       }
       co_await redistribute_blocks(m_, *all_.chosen);
     }

@@ -73,7 +73,7 @@ struct findings {
 };
 
 // `step(comm)` with a fault on one rank in its n-th request for memory or call of the MPI library, for several n; then
-// `look(map)` says how much of the map is wrong.
+// `inspect(map)` is how much of the map is wrong.
 template <class Prepare>
 findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool types = false) {
   findings all;
@@ -81,7 +81,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool
   for (unsigned seed = 0; seed < trials; ++seed) {
     const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
     const bool faulty = test::rank_in(comm.get()) == static_cast<int>(seed) % ranks;
-    prepare(seed, comm.get(), [&](auto step, auto poll) {
+    prepare(seed, comm.get(), [&](auto step, auto inspect) {
       MPI_Barrier(MPI_COMM_WORLD);  // no rank is still in a previous call
       std::mt19937 random(seed);
       const int n = static_cast<int>(random() % steps);
@@ -95,7 +95,7 @@ findings with_faults(unsigned trials, Prepare prepare, unsigned steps = 40, bool
         const failure::block_map map = failure::blocks();
         if (map.known) {
           ++all.maps;
-          all.wrong += poll(map) + (same_in_c(map) ? 0 : 1);
+          all.wrong += inspect(map) + (same_in_c(map) ? 0 : 1);
           EXPECT_EQ(all.wrong, 0U) << "seed " << seed;
         }
       }

@@ -124,7 +124,7 @@ class lost_receivers : public testing::TestWithParam<way> {
   int rank = rank_in(MPI_COMM_WORLD);
   int last = p - 1;
 
-  /// `told` before: this rank has had an error on the communicator.
+  /// `reported` before: this rank has had an error on the communicator.
   template <class Call>
   ending end_of(Call call, bool reported, bool dead) const {
     try {

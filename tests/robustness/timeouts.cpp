@@ -279,7 +279,7 @@ TEST(places, tell_that_a_process_has_ended) {
                                   reinterpret_cast<std::uint64_t>(&mpi::here)};
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_EQ(describe(detail::poll_at(place)), "its process has ended") << "nobody has waited for it";
+  EXPECT_EQ(describe(detail::poll_at(place)), "its process has ended") << "its parent has not waited for it";
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(describe(detail::poll_at(place)), "its process has ended");
   EXPECT_EQ(describe(detail::poll_at({})), "nothing is known of it");

@@ -1,6 +1,6 @@
 """snippets.py SOURCE WORK PREFIX: takes the code out of README, guide, internals, the site's first page and the headers'
 comments, builds it against what is installed under PREFIX, and runs it. Compilers, launcher and the Python that has mpi4py:
-environment variables CC, CXX, FC, MPIEXEC, PYTHON. What a snippet does not define is in context.hpp and context.py."""
+environment variables CC, CXX, FC, MPIEXEC, PYTHON. Names that a snippet does not define are in context.hpp and context.py."""
 
 import os
 import re
