@@ -42,7 +42,7 @@ struct collective_words {
 };
 
 constexpr std::string_view all_of_it = "lg p · (τ + μm)";
-constexpr std::string_view pieces = "lg p · τ + (p − 1) · μm";
+constexpr std::string_view chunks = "lg p · τ + (p − 1) · μm";
 constexpr std::array collectives{
     collective_words{collective::barrier, "returns when all ranks have called it", "lg p", "lg p · τ",
                      "MPI primitives §4.1"},
@@ -51,9 +51,9 @@ constexpr std::array collectives{
                      "MPI primitives §4.2"},
     collective_words{collective::allreduce, "the same on all ranks", "lg p, one or two more where p is no power of 2",
                      all_of_it, "MPI primitives §4.2"},
-    collective_words{collective::gather, "from every rank to the root", "lg p", pieces, "MPI primitives §4.4"},
-    collective_words{collective::allgather, "the same to all ranks", "lg p", pieces, "MPI primitives §4.4"},
-    collective_words{collective::scatter, "from the root to each rank", "lg p", pieces, "MPI primitives §4.5"},
+    collective_words{collective::gather, "from every rank to the root", "lg p", chunks, "MPI primitives §4.4"},
+    collective_words{collective::allgather, "the same to all ranks", "lg p", chunks, "MPI primitives §4.4"},
+    collective_words{collective::scatter, "from the root to each rank", "lg p", chunks, "MPI primitives §4.5"},
     collective_words{collective::scan, "on rank r those of ranks 0 to r combined", "lg p", all_of_it,
                      "MPI primitives §4.6"}};
 static_assert(collectives.size() == detail::all_collectives.size());

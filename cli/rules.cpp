@@ -46,7 +46,7 @@ std::optional<std::string> rival(const std::map<std::string, timing>& times, con
 
 }  // namespace
 
-bool time_limit_of_all::over() const {
+bool time_limit_of_all::done() const {
   bool now = MPI_Wtime() - start_ >= seconds_;
   TAQUIN_MPI(MPI_Bcast(&now, 1, MPI_CXX_BOOL, 0, MPI_COMM_WORLD));
   return now;

@@ -30,7 +30,7 @@ class time_limit_of_all {
  public:
   explicit time_limit_of_all(double seconds) noexcept : seconds_(seconds) {}
   /// Whether it is over, by the clock of rank 0. Collective over the world.
-  [[nodiscard]] bool over() const;
+  [[nodiscard]] bool done() const;
 
  private:
   double seconds_;

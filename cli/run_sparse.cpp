@@ -26,9 +26,9 @@ std::vector<std::string> names_of(const sparse_run& a) {
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   };
   std::string known;
-  for (const auto& way : sparse_methods()) {
-    add(way.name);
-    known += fmt::format(", {}", way.name);
+  for (const auto& method : sparse_methods()) {
+    add(method.name);
+    known += fmt::format(", {}", method.name);
   }
   for (const std::string& name : a.algorithms) {
     if (name == "all") {

@@ -29,7 +29,7 @@ constexpr std::size_t most_sparse_messages = std::size_t{1} << 22U;  // to be ev
 struct named_method {
   std::string_view name;
   const detail::sparse_algorithm* algorithm = nullptr;
-  const sparse_method* way = nullptr;
+  const sparse_method* method = nullptr;
 };
 
 [[noreturn]] void refuse_choice() { throw usage("auto is a choice that calls make as they go: name an algorithm"); }
@@ -47,7 +47,7 @@ std::vector<named_method> requested(const std::vector<std::string>& names) {
   std::vector<named_method> all;
   std::string known = detail::sparse_names();
   for (const auto& w : sparse_methods()) {
-    all.push_back({.name = w.name, .way = &w});
+    all.push_back({.name = w.name, .method = &w});
     known += fmt::format(", {}", w.name);
   }
   for (const auto* a : detail::sparse_algorithms()) all.push_back({.name = a->name, .algorithm = a});
@@ -110,7 +110,7 @@ std::string text_of(const detail::sparse_moves& m, int rank) {
       if (c.rank == rank)
         lines +=
             fmt::format("  copies {} bytes from {} to {}\n", c.bytes, detail::name_of(c.from), detail::name_of(c.to));
-    const bool met = m.meets_at(detail::as_size(number));
+    const bool met = m.synchronizes_at(detail::as_size(number));
     if (!lines.empty())
       text += fmt::format("round {} ({}{})\n{}", number, m.stages[detail::as_size(number)],
                           met ? ", after the ranks of the node have synchronized" : "", lines);
@@ -146,7 +146,7 @@ int plan_sparse(const sparse_offline& a, int ranks, int rank, const std::string&
                    {"per_node", given.per_node},
                    {"rounds", json_of(m.all, true)},
                    {"stages", m.stages},
-                   {"meets", m.meets},
+                   {"meets", m.synchronizes},
                    {"note", "Headers of agreements, headers of blocks, and requests are messages as data are."}};
   if (m.all.through_memory) j["through_memory"] = true;
   write(json, j.dump() + "\n");
@@ -162,8 +162,8 @@ std::optional<sparse_prediction> predict(const named_method& which, const detail
   detail::sparse_moves m;
   m.all.most = most_sparse_messages;
   try {
-    if (which.way != nullptr) {
-      which.way->moves(x, m);
+    if (which.method != nullptr) {
+      which.method->moves(x, m);
     } else if (detail::add_sparse_moves(*which.algorithm, x, m)) {
       return std::nullopt;
     }
@@ -233,7 +233,7 @@ std::vector<sparse_candidate> explain_sparse(const sparse_offline& a, int ranks,
   }
   for (const auto& w : sparse_methods()) {
     sparse_candidate c{.algorithm = w.name, .by_hand = true, .why = "hand-written"};
-    if (const auto p = predict({.name = w.name, .way = &w}, x, m)) c.time = p->time;
+    if (const auto p = predict({.name = w.name, .method = &w}, x, m)) c.time = p->time;
     all.push_back(std::move(c));
   }
   return all;

@@ -166,7 +166,7 @@ int execute_tune(const tune_arguments& a, int rank, int ranks) {
   std::string fastest;
   int unclear = 0;
   std::size_t i = 0;
-  for (; i < cells.size() && !limit.over(); ++i) {
+  for (; i < cells.size() && !limit.done(); ++i) {
     const cell& c = cells[i];
     const std::string what =
         fmt::format("{} {} per pair{}{}", c.workload, show_size(c.bytes), c.persistent ? ", persistent" : "",

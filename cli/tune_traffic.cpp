@@ -89,7 +89,7 @@ std::string tune_traffic(const workloads::traffic& t, int repetitions, double wi
   std::vector<measured_call> measured;
   std::string table;
   std::size_t i = 0;
-  for (; i < kinds.size() && !limit.over(); ++i) {
+  for (; i < kinds.size() && !limit.done(); ++i) {
     const auto& call = kinds[i];
     const detail::shape s = workloads::shape_of(t, call);
     std::set<int> on;

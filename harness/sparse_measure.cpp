@@ -31,7 +31,7 @@ class runner {
   runner(const sparse_problem& x, contender& c) : x_(x), c_(c) {
     c.opts.algorithm = c.requested;
     c.opts.stats = c.raw ? nullptr : &c.stats;
-    if (c.raw) way_ = find_sparse_method(c.requested)->make(MPI_COMM_WORLD);
+    if (c.raw) method_ = find_sparse_method(c.requested)->make(MPI_COMM_WORLD);
   }
 
   // An error of all ranks disqualifies it.
@@ -79,7 +79,7 @@ class runner {
 
  private:
   void run() {
-    if (way_ != nullptr) return way_->run(x_.sent, arrived_);
+    if (method_ != nullptr) return method_->run(x_.sent, arrived_);
     static_cast<void>(detail::sparse_access::make(
         {x_.sent.data.data(), x_.sent.destinations, count_view(x_.sent.counts.data()), MPI_BYTE}, MPI_COMM_WORLD,
         c_.opts, nullptr, [this](const sparse_call& call) -> void* {
@@ -92,7 +92,7 @@ class runner {
 
   const sparse_problem& x_;
   contender& c_;
-  std::unique_ptr<hand_written_sparse> way_;
+  std::unique_ptr<hand_written_sparse> method_;
   sparse_arrived arrived_;
   std::uint64_t exchanges_ = 0;
 };

@@ -144,12 +144,12 @@ const sparse_method* find_sparse_method(std::string_view name) noexcept {
   return found == all.end() ? nullptr : found;
 }
 
-statistics account(const sparse_method& way, const sparse_sent& sent, MPI_Comm comm) {
+statistics account(const sparse_method& method, const sparse_sent& sent, MPI_Comm comm) {
   int rank = 0;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   statistics s;
   s.rounds = 2;
-  s.peak_memory = way.memory(size_of(comm), sent.destinations.size());
+  s.peak_memory = method.memory(size_of(comm), sent.destinations.size());
   for (std::size_t i = 0; i < sent.destinations.size(); ++i) {
     if (sent.destinations[i] == rank) continue;
     ++s.messages;

@@ -65,7 +65,7 @@ std::span<const sparse_method> sparse_methods() noexcept;
 const sparse_method* find_sparse_method(std::string_view name) noexcept;
 /// The messages and bytes to other ranks in one call. Those of a collective of the MPI library are not known: it counts
 /// as a round. Local.
-statistics account(const sparse_method& way, const sparse_sent& sent, MPI_Comm comm);
+statistics account(const sparse_method& method, const sparse_sent& sent, MPI_Comm comm);
 /// Why hand-written ones, whose counts have 32 bits, cannot serve a rank that sends or receives so much.
 std::optional<std::string> beyond_sparse_methods(count_t bytes);
 

@@ -51,8 +51,8 @@ template <class T>
 using earliest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 struct rank_state {
-  explicit rank_state(const schedule& s) : way(s) {}
-  walk way;
+  explicit rank_state(const schedule& s) : position(s) {}
+  walk position;
   std::size_t node = 0;
   std::size_t arrivals = 0;
   seconds cpu = 0;                   // core free from here
@@ -127,8 +127,8 @@ class evaluation {
     }
     std::vector<seconds> ends;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (!states_[i].way.over())
-        throw simulated_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].way.round()));
+      if (!states_[i].position.at_end())
+        throw simulated_error(fmt::format("deadlock: rank {} does not leave round {}", i, states_[i].position.round()));
       ends.push_back(states_[i].cpu);
     }
     return ends;
@@ -153,7 +153,7 @@ class evaluation {
 
   // When all ranks of the node have made the arrivals that the rank's round waits for; endless: not yet.
   [[nodiscard]] seconds begin_of_round(std::size_t rank) const {
-    const int awaits = states_[rank].way.now().awaits;
+    const int awaits = states_[rank].position.now().awaits;
     if (awaits <= 0) return 0;
     const node& n = nodes_[states_[rank].node];
     const auto last = as_size(awaits) - 1;
@@ -177,8 +177,8 @@ class evaluation {
 
   // A message and its receive match, whichever is first; true when the other one was there already.
   template <class Mine, class Other>
-  bool meet(std::size_t key, std::vector<Mine> channel::*mine, const Mine& what, std::vector<Other> channel::*theirs,
-            Other& other) {
+  bool match(std::size_t key, std::vector<Mine> channel::*mine, const Mine& what, std::vector<Other> channel::*theirs,
+             Other& other) {
     channel& c = channels_[key];
     auto& waiting = c.*theirs;
     if (waiting.empty()) {
@@ -207,9 +207,9 @@ class evaluation {
     rank_state& st = states_[rank];
     const message& m = ranks_[rank]->messages[index];
     const auto peer = as_size(m.peer);
-    if (m.way == direction::recv) {
+    if (m.direction == message_direction::recv) {
       arrival a;
-      if (meet(between(peer, rank, m.tag), &channel::awaited, index, &channel::arrived, a))
+      if (match(between(peer, rank, m.tag), &channel::awaited, index, &channel::arrived, a))
         st.ready.push({a.done, index, a.receiver});
       return;
     }
@@ -241,21 +241,21 @@ class evaluation {
              {out, out + e.cost.port},
              {a.done - e.cost.port, a.done}});
     std::uint32_t index = 0;
-    if (!meet(between(e.from, e.rank, e.tag), &channel::arrived, a, &channel::awaited, index)) return;
+    if (!match(between(e.from, e.rank, e.tag), &channel::arrived, a, &channel::awaited, index)) return;
     st.ready.push({a.done, index, a.receiver});
     go_on(e.rank, std::max(st.cpu, a.done));
   }
 
   void post_more(std::size_t rank, std::size_t lane) {
-    states_[rank].way.post(lane, [&](std::uint32_t i) { post(rank, i); });
+    states_[rank].position.post(lane, [&](std::uint32_t i) { post(rank, i); });
   }
 
   void enter(std::size_t rank) {
     rank_state& st = states_[rank];
     const schedule& s = *ranks_[rank];
-    st.way.enter();
-    for (std::size_t k = 0; k < st.way.lanes(); ++k) post_more(rank, k);
-    const auto [first, end] = s.copies_of(st.way.round());
+    st.position.enter();
+    for (std::size_t k = 0; k < st.position.lanes(); ++k) post_more(rank, k);
+    const auto [first, end] = s.copies_of(st.position.round());
     for (std::uint32_t i = first; i < end; ++i) {
       const region& from = s.copies[i].from;
       st.cpu += from.repeat * model_.copy.time(s.bytes(from) / from.repeat) * model_.ranks_per_core;
@@ -265,9 +265,9 @@ class evaluation {
   // A rank that has waited for others, by messages or by the node's arrivals, has lost time by it.
   void leave(std::size_t rank) {
     rank_state& st = states_[rank];
-    const round& r = st.way.now();
-    if (!r.joins && st.way.slots() > 0) st.cpu += model_.wait;
-    st.way.leave();
+    const round& r = st.position.now();
+    if (!r.joins && st.position.slots() > 0) st.cpu += model_.wait;
+    st.position.leave();
     if (r.arrives) arrive_in_node(rank);
     go_on(rank, st.cpu);
   }
@@ -275,25 +275,25 @@ class evaluation {
   // One step of a rank: it enters a round, completes a message, or leaves the round.
   void advance(std::size_t rank, seconds now) {
     rank_state& st = states_[rank];
-    if (st.way.over() || now < st.cpu) return;
-    if (!st.way.entered()) {
+    if (st.position.at_end() || now < st.cpu) return;
+    if (!st.position.entered()) {
       const seconds begin = begin_of_round(rank);
       if (begin == endless) return;  // an arrival wakes it
       if (begin > now) return go_on(rank, begin);
-      st.cpu = now + (st.way.now().awaits > 0 ? model_.wait : 0);
+      st.cpu = now + (st.position.now().awaits > 0 ? model_.wait : 0);
       enter(rank);
       return go_on(rank, st.cpu);
     }
     st.cpu = now;
-    if (st.way.done()) return leave(rank);
+    if (st.position.done()) return leave(rank);
     if (st.ready.empty()) return;  // a message wakes it
     const completion c = st.ready.top();
     if (c.ready > now) return go_on(rank, c.ready);
     st.ready.pop();
     const message& m = ranks_[rank]->messages[c.message];
-    if (m.way == direction::recv) st.cpu += c.receiver + pack_time(rank, m);
-    const std::size_t lane = st.way.lane_of(m);
-    st.way.complete(lane);
+    if (m.direction == message_direction::recv) st.cpu += c.receiver + pack_time(rank, m);
+    const std::size_t lane = st.position.lane_of(m);
+    st.position.complete(lane);
     post_more(rank, lane);
     go_on(rank, st.cpu);
   }

@@ -187,7 +187,7 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
   simulated_port& p = *ports_[r];
   const std::uint64_t before = actions_;
   p.quiet_ = quiet;
-  if (p.gives_way()) {
+  if (p.suspends_test()) {
     // its turn is now
   } else if (p.withdraws_ >= 0) {
     p.try_withdraw(p.withdraws_);
@@ -197,7 +197,7 @@ bool simulated_network::go_on(std::size_t r, bool quiet) {
     p.poll(p.filter_);
   }
   do p.resume();
-  while (order_ == simulated_order::rounds && p.gives_way());
+  while (order_ == simulated_order::rounds && p.suspends_test());
   if (tasks_[r].done()) {
     tasks_[r].check();
     ++actions_;

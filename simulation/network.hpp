@@ -107,7 +107,7 @@ class simulated_network {
     bool withdrawn = false;
     count_t back = 0;
     std::deque<swap> swaps;  // started; between the lower rank and the higher
-    count_t begun = 0;
+    count_t started = 0;
     count_t swapped = 0;
     std::size_t matched = 0;  // sends that have a receive
   };

@@ -99,10 +99,10 @@ count_t simulated_port::swappable(int peer) const {
 
 count_t simulated_port::swap_some(int peer, const unit_run& room) {
   auto& pair = network_.pair(rank_, peer);
-  const count_t n = std::min(room.length, swappable(peer) - pair.begun);
+  const count_t n = std::min(room.length, swappable(peer) - pair.started);
   if (n <= 0) return 0;
-  pair.swaps.push_back({pair.begun, n});
-  pair.begun += n;
+  pair.swaps.push_back({pair.started, n});
+  pair.started += n;
   network_.deliveries_.push_back(
       {simulated_network::delivery::what::swap, {std::min(rank_, peer), std::max(rank_, peer)}});
   ++network_.actions_;
@@ -111,7 +111,7 @@ count_t simulated_port::swap_some(int peer, const unit_run& room) {
 
 swap_counts simulated_port::swaps(int peer) const {
   const auto& pair = network_.pair(rank_, peer);
-  return {pair.begun, pair.swapped};
+  return {pair.started, pair.swapped};
 }
 
 bool simulated_port::try_swapped(int peer) {
@@ -198,13 +198,13 @@ bool simulated_port::begin(const collective& c) {
 }
 
 bool simulated_port::can_be_quiet() const noexcept {
-  return suspended() && !gives_way() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.idle_threshold >= 0 &&
+  return suspended() && !suspends_test() && !joined_ && withdraws_ < 0 && swaps_ < 0 && limits_.idle_threshold >= 0 &&
          filter_.messages && filter_.transfers;
 }
 
 bool simulated_port::ready() {
   if (!suspended() || joined_) return false;
-  if (gives_way()) return true;
+  if (suspends_test()) return true;
   if (withdraws_ >= 0) return network_.between(rank_, withdraws_).fetches.empty();
   if (swaps_ >= 0) return network_.pair(rank_, swaps_).swapped == swappable(swaps_);
   return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != none;

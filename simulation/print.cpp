@@ -61,7 +61,7 @@ std::string blocks_of(const schedule& s, const region& r, const local_exchange& 
 }
 
 void add_message(std::string& text, const schedule& s, const message& m, const local_exchange* x) {
-  const bool sends = m.way == direction::send;
+  const bool sends = m.direction == message_direction::send;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "  {} {:>5}  {:>10} bytes  ", sends ? "send to  " : "recv from", m.peer, s.bytes(m));
   for (std::uint32_t i = 0; i < m.regions; ++i)
@@ -106,7 +106,7 @@ std::string to_text(const schedule& s, const local_exchange* x, std::span<const 
       const detail::message& m = s.messages[message];
       add_message(text, s, m, x);
       if (x == nullptr || message >= payloads.size()) continue;
-      const bool sends = m.way == direction::send;
+      const bool sends = m.direction == message_direction::send;
       add_payload(text, payloads[message], sends ? x->rank : m.peer, sends ? m.peer : x->rank);
     }
     for (; copy < r.copies_end; ++copy) add_copy(text, s, s.copies[copy]);

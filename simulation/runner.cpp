@@ -43,7 +43,7 @@ struct pending {
 struct channel {  // from one rank to another: waiting sends or waiting receives, never both
   std::uint32_t first = none;
   std::uint32_t last = none;
-  direction way = direction::send;
+  message_direction direction = message_direction::send;
 };
 
 class simulation {
@@ -75,9 +75,9 @@ class simulation {
     simulated_result result;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const std::size_t rounds = ranks_[i].plan->rounds.size();
-      if (!states_[i].way.over())
+      if (!states_[i].position.at_end())
         throw simulated_error(
-            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].way.round(), rounds));
+            fmt::format("deadlock: rank {} does not leave round {} of {}", i, states_[i].position.round(), rounds));
       result.rounds = std::max(result.rounds, rounds);
       result.steps = std::max(result.steps, states_[i].steps);
     }
@@ -95,8 +95,8 @@ class simulation {
   };
 
   struct state {
-    explicit state(const schedule& s) : way(s) {}
-    walk way;
+    explicit state(const schedule& s) : position(s) {}
+    walk position;
     bool queued = true;
     std::vector<chain> chains;           // of the round's lanes
     std::size_t local = 0;               // among its node's ranks
@@ -171,7 +171,7 @@ class simulation {
 
   void do_copies(int rank) {
     const schedule& s = *ranks_[as_size(rank)].plan;
-    const auto [first, end] = s.copies_of(states_[as_size(rank)].way.round());
+    const auto [first, end] = s.copies_of(states_[as_size(rank)].position.round());
     std::vector<std::byte> data;
     for (std::uint32_t i = first; i < end; ++i) {
       const copy& c = s.copies[i];
@@ -202,13 +202,13 @@ class simulation {
 
   std::size_t lane_of(int rank, std::uint32_t i) {
     const auto r = as_size(rank);
-    return states_[r].way.lane_of(ranks_[r].plan->messages[i]);
+    return states_[r].position.lane_of(ranks_[r].plan->messages[i]);
   }
 
   void complete(int rank, std::uint32_t i, std::size_t step) {
     state& st = states_[as_size(rank)];
     const std::size_t lane = lane_of(rank, i);
-    st.way.complete(lane);
+    st.position.complete(lane);
     st.chains[lane].at_its_end = std::max(st.chains[lane].at_its_end, step);
     wake(rank);
   }
@@ -261,7 +261,7 @@ class simulation {
 
   void post(int rank, std::uint32_t i) {
     const message& m = ranks_[as_size(rank)].plan->messages[i];
-    const bool send = m.way == direction::send;
+    const bool send = m.direction == message_direction::send;
     const auto p = ranks_.size();
     const auto mine = as_size(rank);
     const auto other = as_size(m.peer);
@@ -271,9 +271,9 @@ class simulation {
     const std::uint32_t id = take(rank, i, st.chains[lane].steps);
     if (send) {
       if (how_ == delivery::eager || m.how == packing::packed) gather(rank, m, pool_[id].data);
-      if (how_ == delivery::eager) st.way.complete(lane);
+      if (how_ == delivery::eager) st.position.complete(lane);
     }
-    if (c.first != none && c.way != m.way) {
+    if (c.first != none && c.direction != m.direction) {
       const std::uint32_t waited = c.first;
       c.first = pool_[waited].next;
       match(send ? id : waited, send ? waited : id);
@@ -281,33 +281,33 @@ class simulation {
     }
     (c.first == none ? c.first : pool_[c.last].next) = id;
     c.last = id;
-    c.way = m.way;
+    c.direction = m.direction;
   }
 
   // A lane whose messages are complete enters its next stages.
   void post_what_may(int rank, state& st, std::size_t lane) {
-    const walk::lane& l = st.way.at(lane);
+    const walk::lane& l = st.position.at(lane);
     do {
-      if (st.way.staged() && l.open == 0) st.chains[lane].steps = st.chains[lane].at_its_end;
-      st.way.post(lane, [&](std::uint32_t i) { post(rank, i); });
+      if (st.position.staged() && l.open == 0) st.chains[lane].steps = st.chains[lane].at_its_end;
+      st.position.post(lane, [&](std::uint32_t i) { post(rank, i); });
     } while (l.open == 0 && l.next < l.end);
   }
 
   void advance(int rank) {
     auto& st = states_[as_size(rank)];
     const schedule& s = *ranks_[as_size(rank)].plan;
-    while (!st.way.over()) {
-      const round& r = st.way.now();
+    while (!st.position.at_end()) {
+      const round& r = st.position.now();
       node_memory& node = nodes_[node_of(rank)];
-      if (!st.way.entered()) {
+      if (!st.position.entered()) {
         if (r.awaits >= 0 && std::ranges::min(node.arrivals) < r.awaits) return;
         st.awaited = std::max(st.awaited, r.awaits);
         if (how_ == delivery::eager) do_copies(rank);
-        st.way.enter();
-        st.chains.assign(st.way.lanes(), {st.steps, st.steps});
+        st.position.enter();
+        st.chains.assign(st.position.lanes(), {st.steps, st.steps});
       }
-      for (std::size_t k = 0; k < st.way.lanes(); ++k) post_what_may(rank, st, k);
-      if (!st.way.done()) return;
+      for (std::size_t k = 0; k < st.position.lanes(); ++k) post_what_may(rank, st, k);
+      if (!st.position.done()) return;
       for (const std::uint32_t id : st.arrived) {
         scatter(rank, s.messages[pool_[id].index], pool_[id].data);
         free_.push_back(id);
@@ -315,7 +315,7 @@ class simulation {
       st.arrived.clear();
       if (how_ == delivery::rendezvous) do_copies(rank);
       for (const chain& c : st.chains) st.steps = std::max(st.steps, c.at_its_end);
-      st.way.leave();
+      st.position.leave();
       if (r.arrives) {
         ++node.arrivals[st.local];
         for (std::size_t i = 0; i < ranks_.size(); ++i)

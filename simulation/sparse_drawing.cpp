@@ -31,10 +31,10 @@ void sparse_drawing::next_when_taken() {
   ++round_;
 }
 
-void sparse_drawing::meet() {
+void sparse_drawing::synchronize() {
   ++round_;
-  to_.meets.resize(round_ + 1);
-  to_.meets[round_] = true;
+  to_.synchronizes.resize(round_ + 1);
+  to_.synchronizes[round_] = true;
 }
 
 void sparse_drawing::disseminate(count_t bytes, int radix) {
@@ -69,7 +69,7 @@ void sparse_drawing::step_among_nodes(const std::function<in_step(int, const spa
     if (data) blocks[pair].emplace_back(from, b.to);
   });
   for (int rank = 0; rank < p_; ++rank) copy(rank, record_bytes, place::send, place::shared);
-  meet();
+  synchronize();
   for (int a = 0; a < nodes; ++a)
     for (int b = 0; b < nodes; ++b) {
       if (a == b) continue;
@@ -77,7 +77,7 @@ void sparse_drawing::step_among_nodes(const std::function<in_step(int, const spa
       const int from = first(a) + b % size(a);
       send(from, first(b) + a % size(b), size(a) * record_bytes + bytes[pair], std::move(blocks[pair]));
     }
-  meet();
+  synchronize();
   for (int rank = 0; rank < p_; ++rank) copy(rank, p_ * record_bytes, place::shared, place::recv);
   each_block([&](int from, const sparse_block& b) {
     if (const count_t n = piggybacked(from, b).bytes; n > 0) copy(b.to, n, place::shared, place::recv);
@@ -89,7 +89,7 @@ void sparse_drawing::agree() {
   stage(sparse_moves::agree);
   if (x_.nodes() == 1 && p_ > 1) {
     for (int rank = 0; rank < p_; ++rank) copy(rank, record_bytes, place::send, place::shared);
-    meet();
+    synchronize();
     for (int rank = 0; rank < p_; ++rank) copy(rank, p_ * record_bytes, place::shared, place::recv);
     next();
   } else if (x_.per_node > 1 && step_suits(x_)) {

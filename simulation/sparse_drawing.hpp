@@ -53,7 +53,7 @@ class sparse_drawing {
   /// The same if senders of the round continue after all of their messages were received.
   void next_when_taken();
   /// The next round begins when the ranks of each node have ended this one.
-  void meet();
+  void synchronize();
 
   /// Each rank sends to all others, through other ranks.
   void disseminate(count_t bytes, int radix);

@@ -39,7 +39,7 @@ refusal moves<node_step_algorithm>(sparse_drawing& d) {
       d.copy(from, b.bytes, place::send, place::shared);
   });
   d.own();
-  d.meet();
+  d.synchronize();
   for (int rank = 0; rank < d.ranks(); ++rank) d.copy(rank, d.ranks() * mailbox_bytes, place::shared, place::recv);
   d.each_block([&](int from, const sparse_block& b) { d.send(from, b.to, b.bytes, {{from, b.to}}); });
   d.next();

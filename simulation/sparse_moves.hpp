@@ -45,11 +45,13 @@ struct sparse_moves {
   static constexpr std::string_view move = "move";
 
   whole_moves all;
-  std::vector<bool> meets;               ///< before the round the ranks of each node wait for each other; shorter: not
+  std::vector<bool> synchronizes;        ///< before the round the ranks of each node wait for each other; shorter: not
   std::vector<bool> taken;               ///< senders of the round continue when all has been received; shorter: not
   std::vector<std::string_view> stages;  ///< of each round
 
-  [[nodiscard]] bool meets_at(std::size_t round) const noexcept { return round < meets.size() && meets[round]; }
+  [[nodiscard]] bool synchronizes_at(std::size_t round) const noexcept {
+    return round < synchronizes.size() && synchronizes[round];
+  }
   [[nodiscard]] bool taken_at(std::size_t round) const noexcept { return round < taken.size() && taken[round]; }
   /// Removes rounds in which no rank does anything.
   void drop_empty_rounds();

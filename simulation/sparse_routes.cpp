@@ -62,7 +62,7 @@ void route(sparse_drawing& d, int radix) {
   std::deque<routing_rank> ranks(as_size(d.ranks()));
   for (int rank = 0; rank < d.ranks(); ++rank) prepare(ranks[as_size(rank)], d.pattern(), rank, radix);
   std::deque<in_flight_message> in_progress;
-  const auto over = [](const routing_rank& r) { return r.router->over(); };
+  const auto over = [](const routing_rank& r) { return r.router->done(); };
   for (;;) {
     bool news = false;
     for (int rank = 0; rank < d.ranks(); ++rank) {
@@ -88,7 +88,7 @@ void route(sparse_drawing& d, int radix) {
         in_progress.push_back(std::move(m));
         continue;
       }
-      std::ranges::copy(m.bytes, theirs.room(k).begin());
+      std::ranges::copy(m.bytes, theirs.buffer(k).begin());
       theirs.arrived(k, m.bytes.size());
       theirs.advance([](std::span<const std::byte>) {});
       if (m.followed) ranks[as_size(m.from)].router->sent(m.channel);

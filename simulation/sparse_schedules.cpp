@@ -31,7 +31,7 @@ std::vector<schedule> schedules_of(const sparse_moves& m, int ranks) {
   all.reserve(as_size(ranks));
   for (int rank = 0; rank < ranks; ++rank)
     all.emplace_back(std::pmr::new_delete_resource()).add_type(element::bytes(1));
-  const auto waits = [&](std::size_t k) { return k > 0 && m.meets_at(k); };
+  const auto waits = [&](std::size_t k) { return k > 0 && m.synchronizes_at(k); };
   int met = 0;
   for (std::size_t k = 0; k < m.all.rounds.size(); ++k) {
     const auto& round = m.all.rounds[k];

@@ -43,7 +43,7 @@ class scratch_use {
     const index_range messages = s_.messages_of(i);
     const index_range copies = s_.copies_of(i);
     for (std::uint32_t m = messages.first; m < messages.end; ++m)
-      if ((s_.messages[m].way == direction::send) == reads)
+      if ((s_.messages[m].direction == message_direction::send) == reads)
         for (std::uint32_t k = 0; k < s_.messages[m].regions; ++k)
           mark(s_.regions[s_.messages[m].first_region + k], reads);
     for (std::uint32_t c = copies.first; c < copies.end; ++c) mark(reads ? s_.copies[c].from : s_.copies[c].to, reads);
@@ -89,14 +89,15 @@ class pace {
   // Messages between two ranks match in their order, tag by tag.
   void match() {
     std::map<std::tuple<int, int, int>, std::deque<std::pair<std::size_t, std::uint32_t>>> sends;
-    for (const direction way : {direction::send, direction::recv})
+    for (const message_direction direction : {message_direction::send, message_direction::recv})
       for (std::size_t r = 0; r < all_.size(); ++r)
         for (std::uint32_t m = 0; m < all_[r].messages.size(); ++m) {
           const message& each = all_[r].messages[m];
           const int me = static_cast<int>(r);
-          if (each.way != way) continue;
-          auto& waiting = way == direction::send ? sends[{me, each.peer, each.tag}] : sends[{each.peer, me, each.tag}];
-          if (way == direction::send) {
+          if (each.direction != direction) continue;
+          auto& waiting = direction == message_direction::send ? sends[{me, each.peer, each.tag}]
+                                                               : sends[{each.peer, me, each.tag}];
+          if (direction == message_direction::send) {
             waiting.emplace_back(r, m);
           } else if (!waiting.empty()) {
             const auto [from, index] = waiting.front();
@@ -171,10 +172,11 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
     run_simulated(ranks, delivery::eager, {}, deadline);
   };
   run(&origin::from, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    if (all[at(rank)].messages[index].way == direction::send) senders[at(rank)][index].assign(data.begin(), data.end());
+    if (all[at(rank)].messages[index].direction == message_direction::send)
+      senders[at(rank)][index].assign(data.begin(), data.end());
   });
   run(&origin::to, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    if (all[at(rank)].messages[index].way != direction::send) return;
+    if (all[at(rank)].messages[index].direction != message_direction::send) return;
     whole_moves::block_list& blocks = result[at(rank)][index];
     for (std::size_t i = 0; i < data.size(); ++i) {
       const std::pair<int, int> block{static_cast<int>(senders[at(rank)][index][i]) - 1, static_cast<int>(data[i]) - 1};
@@ -201,7 +203,7 @@ std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& 
     std::uint32_t c = 0;
     for (std::size_t i = 0; i < s.rounds.size(); ++i) {
       for (; m < s.rounds[i].messages_end; ++m)
-        if (const message& each = s.messages[m]; each.way == direction::send)
+        if (const message& each = s.messages[m]; each.direction == message_direction::send)
           to.all.send(to.first + when.of(r, m),
                       {rank, to.members[at(each.peer)], s.bytes(each),
                        piggybacked.empty() ? whole_moves::block_list{} : std::move(piggybacked[r][m])});

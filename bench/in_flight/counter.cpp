@@ -144,7 +144,7 @@ bool map_memory() {
 }
 
 // Without messages.
-void meet() {
+void barrier() {
   const int turn = s.all->turn.load();
   if (++s.all->arrived == s.ranks) {
     s.all->arrived = 0;
@@ -166,18 +166,18 @@ bool install() {
 }
 
 void begin(std::string_view origin) {
-  meet();
+  barrier();
   wanted = origin;
   all.clear_mine();
-  meet();
+  barrier();
   if (s.rank == 0) s.all->counting = 1;
-  meet();
+  barrier();
 }
 
 peaks end() {
-  meet();
+  barrier();
   if (s.rank == 0) s.all->counting = 0;
-  meet();
+  barrier();
   peaks most;
   for (int rank = 0; rank < s.ranks; ++rank) {
     const counts::of_rank& r = all.of(rank);
@@ -185,7 +185,7 @@ peaks end() {
     most.bytes = std::max(most.bytes, r.most_bytes.load());
     most.untaken = std::max(most.untaken, r.most_untaken.load());
   }
-  meet();
+  barrier();
   return most;
 }
 

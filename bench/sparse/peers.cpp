@@ -120,9 +120,9 @@ int measure(const std::vector<peer>& peers, int rank, char** argv, int argc) {
       runner& r = all[(i + detail::as_size(k + 1)) % all.size()];
       std::ranges::fill(arrived.data, std::byte{0});
       TAQUIN_MPI(PMPI_Barrier(MPI_COMM_WORLD));
-      const double begun = MPI_Wtime();
+      const double started_at = MPI_Wtime();
       for (int n = 0; n < calls; ++n) r.run();
-      const double seconds = slowest((MPI_Wtime() - begun) / calls);
+      const double seconds = slowest((MPI_Wtime() - started_at) / calls);
       wrong += x.wrong_bytes(arrived);
       if (k >= 0) r.seconds.push_back(seconds);
     }

@@ -56,12 +56,12 @@ class migration {
   /// One past the last item for a rank, sorted.
   [[nodiscard]] count_t end_of(std::size_t rank) const noexcept;
 
-  /// Returns how many items this rank will hold. `room`: how many fit where the items are now. When more come the
+  /// Returns how many items this rank will hold. `capacity`: how many fit where the items are now. When more come the
   /// items move to new storage; `storage` bytes, those of the old one, then count as scratch memory. Without `storage`
   /// it is an error that more come. Collective. Throws on every rank: usage_error when a destination is no rank, more
   /// items come to a rank than it can hold, or any rank gives an `invalid_text`; budget_exceeded when the limit has
   /// no room for the storage.
-  std::size_t plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  std::size_t plan(const char* invalid_text, std::size_t capacity, std::optional<std::size_t> storage);
   /// How many items go to this rank, also after plan() has thrown: for storage that is too small.
   [[nodiscard]] std::size_t incoming() const noexcept;
   /// Whether this rank has its storage and has sorted its items now, or why not: `invalid_text` and its MPI error
@@ -265,7 +265,7 @@ concept growable = std::ranges::contiguous_range<C> && std::ranges::sized_range<
 
 /// Elements that fit without new storage.
 template <class C>
-std::size_t room_of(const C& c) {
+std::size_t capacity_of(const C& c) {
   if constexpr (requires { c.capacity(); })
     return static_cast<std::size_t>(c.capacity());
   else
@@ -283,11 +283,12 @@ void migrate_container(C& elements, Destination& destination, MPI_Comm comm, con
   const auto invalid = guard("the destinations", [&] {
     return read_destinations(m, std::span<const T>(std::ranges::data(elements), before), destination, keeps);
   });
-  const std::size_t room = room_of(elements);
-  const std::size_t arriving = reported(invalid, [&] { return m.plan(invalid.text(), room, room * sizeof(T)); });
+  const std::size_t capacity = capacity_of(elements);
+  const std::size_t arriving =
+      reported(invalid, [&] { return m.plan(invalid.text(), capacity, capacity * sizeof(T)); });
   auto lacking = guard("the container", [&] {
     if constexpr (requires { elements.reserve(arriving); })
-      if (arriving > room) elements.reserve(arriving);
+      if (arriving > capacity) elements.reserve(arriving);
     if (arriving > before) elements.resize(arriving);
     return std::string();
   });

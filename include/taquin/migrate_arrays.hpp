@@ -43,7 +43,7 @@ std::string fill_by_index(migration& m, std::size_t items, Destination& destinat
 template <class C>
 void grow(C& c, std::size_t items) {
   if constexpr (requires { c.reserve(items); })
-    if (items > room_of(c)) c.reserve(items);
+    if (items > capacity_of(c)) c.reserve(items);
   if (items > std::ranges::size(c)) c.resize(items);
 }
 
@@ -79,12 +79,12 @@ requires detail::growable<First> &&
     if (!alike) return "the arrays have different lengths";
     return detail::fill_by_index(m, before, destination);
   });
-  const std::array rooms{detail::room_of(first), detail::room_of(more)...};
+  const std::array capacities{detail::capacity_of(first), detail::capacity_of(more)...};
   std::size_t storage = 0;
-  for (std::size_t a = 0; a < rooms.size(); ++a)
-    storage = std::max(storage, rooms[a] * static_cast<std::size_t>(arrays[a].length));
+  for (std::size_t a = 0; a < capacities.size(); ++a)
+    storage = std::max(storage, capacities[a] * static_cast<std::size_t>(arrays[a].length));
   const std::size_t arriving =
-      reported(invalid, [&] { return m.plan(invalid.text(), *std::ranges::min_element(rooms), storage); });
+      reported(invalid, [&] { return m.plan(invalid.text(), *std::ranges::min_element(capacities), storage); });
   const auto lacking = guard("the container", [&] {
     detail::grow(first, arriving);
     (detail::grow(more, arriving), ...);
@@ -113,14 +113,15 @@ requires std::is_trivially_copyable_v<First> &&(std::is_trivially_copyable_v<Mor
     migrate(Destination&& destination, std::size_t count, MPI_Comm comm, const redistribute_options& o,
             std::span<First> first, std::span<More>... more) {
   const std::array arrays{detail::array_of<First>(MPI_DATATYPE_NULL), detail::array_of<More>(MPI_DATATYPE_NULL)...};
-  const std::size_t room = std::min({first.size(), more.size()...});
-  const std::size_t before = std::min(count, room);
+  const std::size_t capacity = std::min({first.size(), more.size()...});
+  const std::size_t before = std::min(count, capacity);
   detail::migration m(before, arrays, true, comm, o);
   const auto invalid = detail::guard("the destinations", [&]() -> std::string {
-    if (count > room) return "more items than the storage holds";
+    if (count > capacity) return "more items than the storage holds";
     return detail::fill_by_index(m, before, destination);
   });
-  const std::size_t arriving = detail::reported(invalid, [&] { return m.plan(invalid.text(), room, std::nullopt); });
+  const std::size_t arriving =
+      detail::reported(invalid, [&] { return m.plan(invalid.text(), capacity, std::nullopt); });
   m.ready(nullptr, MPI_SUCCESS);
   const std::array<void*, 1 + sizeof...(More)> data{first.data(), more.data()...};
   m.run(data);

@@ -72,25 +72,25 @@ class sparse_call {
   [[nodiscard]] count_t total() const noexcept;
 
   /// A part of a received block.
-  struct piece {
+  struct chunk {
     std::size_t block = 0;       ///< its number in sources() and counts()
     count_t first = 0;           ///< elements of the block before it
     count_t count = 0;           ///< elements of it
     const void* data = nullptr;  ///< valid until the function returns
   };
-  /// The consumer of pieces. An exception that it throws is thrown by deliver() at the end, on this rank; later pieces
+  /// The consumer of chunks. An exception that it throws is thrown by deliver() at the end, on this rank; later chunks
   /// are dropped. It may call taquin on other communicators, where all of their ranks make as many calls in the
   /// same order; waits in these calls serve this exchange as well. A call on the communicator of this exchange, which
   /// is pending, throws usage_error (MPI_ERR_COMM) on all ranks that make it, and communicates nothing. The function
   /// must not wait for other ranks' functions in calls of the MPI library: there nothing serves this exchange.
-  using taker = std::function<void(const piece&)>;
+  using taker = std::function<void(const chunk&)>;
 
   /// Receives all blocks, consecutively, into `into`, which has room for total() elements. Collective. May be
   /// called again, and so may deliver(): sources and sizes stay, and what `data` holds then is sent.
   void receive(void* into);
-  /// Receives all blocks in pieces of at most `elements`, in order, and gives each to `take`. As many pieces wait in
+  /// Receives all blocks in chunks of at most `elements`, in order, and gives each to `take`. As many chunks wait in
   /// memory as fit, one at least. While `take` works nothing more is requested: a consumer that writes to a disk
-  /// slows down its senders. Collective, each rank with its own piece size, or receive() on some ranks.
+  /// slows down its senders. Collective, each rank with its own chunk size, or receive() on some ranks.
   void deliver(count_t elements, const taker& take);
 
   /// The reverse exchange, for answers: sends to the source of each received block as many elements of `type` as the
@@ -104,22 +104,22 @@ class sparse_call {
 
  private:
   friend struct detail::sparse_access;
-  using room = std::function<void*(const sparse_call&)>;
+  using provider = std::function<void*(const sparse_call&)>;
   sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
-              const room& make_room);
+              const provider& provide);
   struct state;
   std::unique_ptr<state> state_;
 };
 
 namespace detail {
 
-/// For interfaces on top of the library. `invalid_text`: the error in the arguments; all ranks throw it. `make_room`:
+/// For interfaces on top of the library. `invalid_text`: the error in the arguments; all ranks throw it. `provide`:
 /// returns where the blocks are to be received, or null if there is no memory, which is an error on all ranks. Without
-/// `make_room` nothing is received.
+/// `provide` nothing is received.
 struct sparse_access {
   static sparse_call make(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
-                          const sparse_call::room& make_room) {
-    return {mine, comm, o, invalid_text, make_room};
+                          const sparse_call::provider& provide) {
+    return {mine, comm, o, invalid_text, provide};
   }
 };
 
@@ -195,10 +195,10 @@ template <transferable T>
   return result;
 }
 
-/// As sparse_exchange, but received data are passed to `take(source, elements)` in pieces of at most `piece` elements,
+/// As sparse_exchange, but received data are passed to `take(source, elements)` in chunks of at most `chunk` elements,
 /// ordered by source, and need not fit into memory: see sparse_call::deliver.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data, class Take>
-void sparse_exchange_pieces(const Destinations& destinations, const Counts& counts, const Data& data, count_t piece,
+void sparse_exchange_chunks(const Destinations& destinations, const Counts& counts, const Data& data, count_t chunk,
                             Take&& take, MPI_Comm comm, const options& o = {}) {
   using T = std::ranges::range_value_t<Data>;
   const std::span<const int> to(std::ranges::data(destinations), std::ranges::size(destinations));
@@ -206,7 +206,7 @@ void sparse_exchange_pieces(const Destinations& destinations, const Counts& coun
   sparse_call call =
       detail::sparse_access::make({std::ranges::data(data), to, count_view(row.counts.data()), datatype_of<T>()}, comm,
                                   o, detail::invalid_text_of(data, row), nullptr);
-  call.deliver(piece, [&](const sparse_call::piece& p) {
+  call.deliver(chunk, [&](const sparse_call::chunk& p) {
     take(call.sources()[p.block], std::span(static_cast<const T*>(p.data), static_cast<std::size_t>(p.count)));
   });
 }

@@ -83,8 +83,8 @@ void neighbourhood::eager_sends::send(std::span<const std::byte> contents, int t
   forget();  // other threads progress it
   static_cast<void>(advance());
   for (std::size_t at = 0; at < contents.size(); at += eager) {
-    const auto piece = contents.subspan(at, std::min(eager, contents.size() - at));
-    auto& [request, held] = all_.emplace_back(MPI_REQUEST_NULL, std::vector(piece.begin(), piece.end()));
+    const auto chunk = contents.subspan(at, std::min(eager, contents.size() - at));
+    auto& [request, held] = all_.emplace_back(MPI_REQUEST_NULL, std::vector(chunk.begin(), chunk.end()));
     TAQUIN_MPI(PMPI_Isend(held.data(), static_cast<int>(held.size()), MPI_BYTE, to, tag, comm, &request));
   }
   begin(false);
@@ -326,9 +326,9 @@ void neighbour_exchange::wait() {
   end();
 }
 
-void neighbour_exchange::describe(mpi::wait_record& note) const {
-  note.what = "of its neighbours";
-  for (const std::size_t source : waits_for_) note.miss(n_->in_[source].at);
+void neighbour_exchange::describe(mpi::wait_record& to) const {
+  to.what = "of its neighbours";
+  for (const std::size_t source : waits_for_) to.miss(n_->in_[source].at);
 }
 
 }  // namespace taquin::interpose

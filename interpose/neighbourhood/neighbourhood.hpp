@@ -60,12 +60,12 @@ class neighbourhood {
                                   ///< and of no others there
     std::span<const int> here;    ///< the ranks that share the memory with this one, itself included, in order
     const neighbours& edges;
-    std::size_t widest = 0;  ///< the most destinations here of a rank here
-    std::size_t notes = 0;   ///< bytes of each rank for the caller
-    bool whole = false;      ///< all pages of this rank's part are taken now, not only the first of each slot
+    std::size_t widest = 0;      ///< the most destinations here of a rank here
+    std::size_t user_bytes = 0;  ///< bytes of each rank for the caller
+    bool whole = false;          ///< all pages of this rank's part are taken now, not only the first of each slot
   };
   /// Bytes of each rank's memory, at most, if so many share it.
-  [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t notes) noexcept;
+  [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t user_bytes) noexcept;
   /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where
   /// there are no pages.
   static std::shared_ptr<neighbourhood> make(member m, detail::mapping memory);
@@ -73,7 +73,7 @@ class neighbourhood {
   /// have this rank as a destination.
   [[nodiscard]] bool all_have_arrived() noexcept;
   /// Of the n-th rank here.
-  [[nodiscard]] std::byte* notes(int nth) const noexcept;
+  [[nodiscard]] std::byte* user_area(int nth) const noexcept;
   neighbourhood(const neighbourhood&) = delete;
   neighbourhood& operator=(const neighbourhood&) = delete;
 
@@ -126,7 +126,7 @@ class neighbourhood {
   };
 
   neighbourhood() = default;
-  [[nodiscard]] static std::size_t bytes(std::size_t widest, std::size_t notes) noexcept;
+  [[nodiscard]] static std::size_t bytes(std::size_t widest, std::size_t user_bytes) noexcept;
   [[nodiscard]] static std::size_t most_in_slot(std::size_t widest) noexcept;
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
@@ -143,8 +143,8 @@ class neighbourhood {
   void receive_around(std::size_t source);
 
   detail::mapping memory_;
-  std::size_t part_ = 0;   // bytes of each rank
-  std::size_t notes_ = 0;  // of them
+  std::size_t part_ = 0;        // bytes of each rank
+  std::size_t user_bytes_ = 0;  // of them
   std::size_t widest_ = 0;
   std::vector<int> here_;
   int mine_ = 0;  // this rank's number here
@@ -193,7 +193,7 @@ class neighbour_exchange final : private mpi::awaited {
   [[nodiscard]] bool slots_have_arrived();
   [[nodiscard]] bool messages_complete(bool block);
   void end();
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
 
   std::shared_ptr<neighbourhood> n_;
   blocks send_{}, recv_{};

@@ -81,7 +81,7 @@ void neighbourhood_making::attach() {
                                      .here = member_.here,
                                      .edges = member_.edges,
                                      .widest = detail::as_size(widest),
-                                     .notes = member_.notes,
+                                     .user_bytes = member_.user_bytes,
                                      .whole = member_.each_with_each},
                                     std::move(memory_));
   } catch (const std::bad_alloc&) {
@@ -93,7 +93,7 @@ void neighbourhood_making::attach() {
 
 // Frees the parts that are only needed while it is made.
 void neighbourhood_making::end() noexcept {
-  stage_ = stage::over;
+  stage_ = stage::done;
   joined_.reset();
   memory_ = {};
   messages_.reset();

@@ -26,7 +26,7 @@ class neighbourhood_making {
     std::vector<int> places;  ///< of all ranks, in the communicator of messages
     std::vector<int> here;    ///< the ranks of this one's node, itself included, in ascending order
     neighbourhood::neighbours edges;
-    std::size_t notes = 0;        ///< as in neighbourhood::member
+    std::size_t user_bytes = 0;   ///< as in neighbourhood::member
     bool each_with_each = false;  ///< each rank is a neighbour of each, itself included; all are on one node
   };
 
@@ -40,7 +40,7 @@ class neighbourhood_making {
   /// the same place in the order of their collectives on `comm`. Does not wait.
   void begin(MPI_Comm comm, mpi::communicator::lease messages, int tag);
   /// Maps the memory after all ranks have published. Local, does not wait: null until then, and for ever if
-  /// `over()`.
+  /// `done()`.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& join();
   /// The same, waiting for it, and all ranks agree on whether all of them have the memory and know their edges: null on
   /// all ranks where one does not. Collective, in a blocking call on `comm` of this number; the waits have the timeout
@@ -53,10 +53,10 @@ class neighbourhood_making {
   void all_have_joined() noexcept { detail::mapping::close(mine_.key); }
   /// This rank cannot join: ranks of a node share no memory, a rank cannot take part, or ranks are on several nodes and
   /// none has a neighbour on its own.
-  [[nodiscard]] bool over() const noexcept { return stage_ == stage::over; }
+  [[nodiscard]] bool done() const noexcept { return stage_ == stage::done; }
   /// Bytes of this rank's memory, at most.
   [[nodiscard]] std::size_t most_bytes() const noexcept {
-    return neighbourhood::most_bytes(static_cast<int>(member_.here.size()), member_.notes);
+    return neighbourhood::most_bytes(static_cast<int>(member_.here.size()), member_.user_bytes);
   }
   /// Completes pending operations. Nothing is made.
   void give_up() noexcept;
@@ -64,7 +64,7 @@ class neighbourhood_making {
   [[nodiscard]] bool must_stay() const noexcept { return in_progress_.must_stay(); }
 
  private:
-  enum class stage : std::uint8_t { first, publishing, joined, over };
+  enum class stage : std::uint8_t { first, publishing, joined, done };
   // The record of each rank for all others.
   struct reported {
     std::int32_t tag = -1;    // of its incoming messages; −1: it cannot take part

@@ -21,23 +21,26 @@ bool has_no_rank_twice(std::span<const int> ranks) noexcept {
   return true;
 }
 
-std::size_t neighbourhood::most_bytes(int ranks, std::size_t notes) noexcept {
+std::size_t neighbourhood::most_bytes(int ranks, std::size_t user_bytes) noexcept {
   std::size_t most = 0;
-  for (std::size_t widest = 0; widest <= detail::as_size(ranks); ++widest) most = std::max(most, bytes(widest, notes));
+  for (std::size_t widest = 0; widest <= detail::as_size(ranks); ++widest)
+    most = std::max(most, bytes(widest, user_bytes));
   return most;
 }
 
-std::size_t neighbourhood::bytes(std::size_t widest, std::size_t notes) noexcept {
-  return detail::up_to_line(notes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
+std::size_t neighbourhood::bytes(std::size_t widest, std::size_t user_bytes) noexcept {
+  return detail::up_to_line(user_bytes) + list_bytes(widest) + widest * edge_bytes(most_in_slot(widest));
 }
 
-int* neighbourhood::destinations_of(int nth) const noexcept { return reinterpret_cast<int*>(part_of(nth) + notes_); }
+int* neighbourhood::destinations_of(int nth) const noexcept {
+  return reinterpret_cast<int*>(part_of(nth) + user_bytes_);
+}
 
 std::byte* neighbourhood::edge_of(int nth, std::size_t destination) const noexcept {
-  return part_of(nth) + notes_ + list_bytes(widest_) + destination * edge_bytes(most_in_slot_);
+  return part_of(nth) + user_bytes_ + list_bytes(widest_) + destination * edge_bytes(most_in_slot_);
 }
 
-std::byte* neighbourhood::notes(int nth) const noexcept { return part_of(nth); }
+std::byte* neighbourhood::user_area(int nth) const noexcept { return part_of(nth); }
 
 // −1: it is on another node, or there is none.
 int neighbourhood::number_here(int rank) const noexcept {
@@ -51,8 +54,8 @@ std::shared_ptr<neighbourhood> neighbourhood::make(member m, detail::mapping mem
   n.memory_ = std::move(memory);
   n.comm_ = std::move(m.messages);
   n.most_in_slot_ = most_in_slot(m.widest);
-  n.part_ = bytes(m.widest, m.notes);
-  n.notes_ = detail::up_to_line(m.notes);
+  n.part_ = bytes(m.widest, m.user_bytes);
+  n.user_bytes_ = detail::up_to_line(m.user_bytes);
   n.widest_ = m.widest;
   n.here_.assign(m.here.begin(), m.here.end());
   n.mine_ = n.number_here(m.rank);

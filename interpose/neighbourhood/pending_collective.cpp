@@ -16,7 +16,7 @@ namespace taquin::interpose {
 
 void pending_collective::wait(MPI_Comm comm, std::uint64_t number, std::string_view algorithm) {
   struct others final : mpi::awaited {
-    void describe(mpi::wait_record& note) const override { note.what = "agreement with ranks that are behind"; }
+    void describe(mpi::wait_record& to) const override { to.what = "agreement with ranks that are behind"; }
   };
   const others what;
   std::shared_ptr<mpi::call_record> record;

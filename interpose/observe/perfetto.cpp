@@ -14,7 +14,7 @@ constexpr std::uint32_t event = 11;
 constexpr std::uint32_t track = 60;
 }  // namespace of_packet
 namespace of_event {
-constexpr std::uint32_t notes = 4;
+constexpr std::uint32_t annotations = 4;
 constexpr std::uint32_t type = 9;
 constexpr std::uint32_t track = 11;
 constexpr std::uint32_t name = 23;
@@ -57,14 +57,14 @@ std::string packet(const track_event& e) {
   event.number(field::of_event::track, e.track);
   if (e.type == event_type::counter) event.number(field::of_event::counter, e.value);
   if (!e.name.empty()) event.text(field::of_event::name, e.name);
-  for (const note& n : e.notes) {
+  for (const annotation& n : e.annotations) {
     protobuf one;
     one.text(field::of_note::name, n.name);
     if (const auto* const number = std::get_if<std::uint64_t>(&n.value))
       one.number(field::of_note::number, *number);
     else
       one.text(field::of_note::text, std::get<std::string>(n.value));
-    event.message(field::of_event::notes, one);
+    event.message(field::of_event::annotations, one);
   }
   for (const std::uint64_t id : e.starts) event.fixed(field::of_event::flows, id);
   for (const std::uint64_t id : e.arrives) event.fixed(field::of_event::ending_flows, id);

@@ -15,7 +15,7 @@ namespace taquin::interpose::perfetto {
 using flow_ids = std::vector<std::uint64_t>;
 
 /// A text or a number, which can be summed, that stands beside a slice.
-struct note {
+struct annotation {
   const char* name;
   std::variant<std::string, std::uint64_t> value;
 };
@@ -30,7 +30,7 @@ struct track_event {
   std::uint64_t value = 0;  ///< of a counter
   flow_ids starts{};        ///< flows that go out from here
   flow_ids arrives{};       ///< and those that end here
-  std::vector<note> notes{};
+  std::vector<annotation> annotations{};
 };
 /// One packet of the file.
 std::string packet(const track_event& e);

@@ -82,14 +82,14 @@ const std::vector<int>& trace::world_ranks(MPI_Comm comm) {
   return *last_ranks_;
 }
 
-std::uint32_t trace::posts(way which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept {
+std::uint32_t trace::posts(direction which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept {
   if (!current.any) return 0;
   try {
     const state_lock lock(recorder_state::get());
     const auto& ranks = world_ranks(comm);
     if (static_cast<std::size_t>(peer) >= ranks.size()) return 0;
     return add({now_in_ticks(), 0, current.number, bytes, current.comm, ranks[static_cast<std::size_t>(peer)], tag,
-                which == way::sends ? traced_event::kind::send : traced_event::kind::receive});
+                which == direction::sends ? traced_event::kind::send : traced_event::kind::receive});
   } catch (...) {  // the exchange continues without it
     return 0;
   }

@@ -37,7 +37,7 @@ class trace final : public detail::activity {
   std::uint32_t keep(recorder_state& s, const call_event& e, known_call& k, std::size_t memory, std::uint64_t end);
 
   std::uint32_t begins(std::size_t round) noexcept override;
-  std::uint32_t posts(way which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept override;
+  std::uint32_t posts(direction which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept override;
   void completes(std::uint32_t reported) noexcept override;
   /// To be called when a communicator is freed: its handle may be reused for another one.
   void forget_communicator() noexcept { last_comm_ = MPI_COMM_NULL; }

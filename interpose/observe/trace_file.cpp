@@ -262,10 +262,10 @@ void trace_of_all::add_call(const traced& t, std::uint64_t on) {
        .track = on,
        .name = name_of_call(site.kind, site.form),
        .starts = t.starts,
-       .notes = {{"algorithm", call_of(t).algorithm},
-                 {"bytes", static_cast<std::uint64_t>(bytes)},
-                 {"ranks", std::uint64_t{comm_of(t).world_ranks.size()}},
-                 {"from", place_of_site(site)}}});
+       .annotations = {{"algorithm", call_of(t).algorithm},
+                       {"bytes", static_cast<std::uint64_t>(bytes)},
+                       {"ranks", std::uint64_t{comm_of(t).world_ranks.size()}},
+                       {"from", place_of_site(site)}}});
   if (e.size > 0) put({.type = event_type::counter, .nanoseconds = e.begin, .track = counter, .value = e.size});
   if (t.transfer != 0) {
     slice("waiting", e.begin, t.transfer);

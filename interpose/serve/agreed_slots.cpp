@@ -108,7 +108,7 @@ void agreed_slots::end_all() noexcept {
       more = at != c.alive.end();
       if (more) {
         one = std::move((*at)->making_);
-        (*at)->over_ = true;
+        (*at)->done_ = true;
       }
     }
     if (one != nullptr && one->must_stay()) static_cast<void>(one.release());
@@ -129,7 +129,7 @@ const char* agreed_slots::reason_without() noexcept {
 const char* agreed_slots::reason() const noexcept {
   if (refused_ != nullptr) return refused_;
   if (!possible()) return reason_without();
-  return over_ && made_ == nullptr ? reasons::no_memory : reasons::agreeing;
+  return done_ && made_ == nullptr ? reasons::no_memory : reasons::agreeing;
 }
 
 bool agreed_slots::on_one_node(MPI_Comm comm) {
@@ -146,10 +146,10 @@ agreed_slots::~agreed_slots() {
 }
 
 agreed_slots::control& agreed_slots::control_of(const neighbourhood& n, int nth) noexcept {
-  return *reinterpret_cast<control*>(n.notes(nth));
+  return *reinterpret_cast<control*>(n.user_area(nth));
 }
 
-std::byte* agreed_slots::notes(int nth) const noexcept { return made_->notes(nth) + sizeof(control); }
+std::byte* agreed_slots::user_area(int nth) const noexcept { return made_->user_area(nth) + sizeof(control); }
 
 void agreed_slots::set_up(MPI_Comm comm, demands d) {
   ranks_ = size_of(comm);
@@ -159,7 +159,7 @@ void agreed_slots::set_up(MPI_Comm comm, demands d) {
                                     .places = places_of(comm, ranks_),
                                     .here = {},
                                     .edges = std::move(d.edges),
-                                    .notes = sizeof(control) + d.notes,
+                                    .user_bytes = sizeof(control) + d.user_bytes,
                                     .each_with_each = d.each_with_each};
   for (int rank = 0; rank < ranks_; ++rank)
     if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
@@ -197,7 +197,7 @@ void agreed_slots::publish(MPI_Comm comm) {
 void agreed_slots::go_on(MPI_Comm comm) {
   if (!making_->has_begun()) publish(comm);
   const auto& joined_one = making_->joined_one();
-  over_ = making_->over();
+  done_ = making_->done();
   if (joined_one == nullptr) return;
   neighbourhood& n = *joined_one;
   if (!know_edges(n)) return give_up();
@@ -231,7 +231,7 @@ void agreed_slots::settle(const handover::decision& d) noexcept {
   if (d.chosen) made_ = making_->joined_one();
   last_of_library_ = d.last;
   making_->all_have_joined();
-  over_ = true;
+  done_ = true;
 }
 
 // All ranks are in the same call. Where one knows that slots serve already, they do so on all.
@@ -247,16 +247,16 @@ void agreed_slots::finish(MPI_Comm comm) {
     throw;
   }
   if (!served) last_of_library_ = starts_;
-  over_ = true;
+  done_ = true;
 }
 
 // A rank that has joined closes the word: others may have found all ranks ready.
 void agreed_slots::give_up(const char* why) noexcept {
   if (refused_ == nullptr) refused_ = why;
-  if (!over_ && making_ != nullptr && making_->joined_one() != nullptr)
+  if (!done_ && making_ != nullptr && making_->joined_one() != nullptr)
     settle(handover::decide(control_of(*making_->joined_one(), 0).served, 1, starts_,
                             [] { return std::optional(false); }));
-  over_ = true;
+  done_ = true;
   if (making_ == nullptr) return;
   making_->give_up();
   if (making_->must_stay()) static_cast<void>(making_.release());

@@ -24,7 +24,7 @@ class agreed_slots {
   static constexpr int tries = 3;
   struct demands {
     neighbourhood::neighbours edges;
-    std::size_t notes = 0;
+    std::size_t user_bytes = 0;
     bool each_with_each = false;  ///< as in neighbourhood_making
     bool wanted = true;           ///< this rank takes part
   };
@@ -41,7 +41,7 @@ class agreed_slots {
   [[nodiscard]] static bool on_one_node(MPI_Comm comm);
   [[nodiscard]] static mpi::communicator& messages() noexcept;
 
-  agreed_slots() noexcept : over_(!possible()) {}
+  agreed_slots() noexcept : done_(!possible()) {}
   agreed_slots(const agreed_slots&) = delete;
   agreed_slots& operator=(const agreed_slots&) = delete;
   ~agreed_slots();
@@ -50,7 +50,7 @@ class agreed_slots {
   /// when ranks begin to agree. Local. After an error the start is not counted, and may be repeated.
   template <class Ask>
   void prepare(MPI_Comm comm, Ask ask) {
-    if (over_) return;
+    if (done_) return;
     if (making_ != nullptr)
       static_cast<void>(making_->join());
     else if (starts_ >= tries)
@@ -58,13 +58,13 @@ class agreed_slots {
   }
   /// The slots that may do the start for which this rank is prepared. Null where the MPI library does it.
   [[nodiscard]] std::shared_ptr<neighbourhood> candidate() const noexcept {
-    return made_ != nullptr || over_ || making_ == nullptr ? made_ : making_->joined_one();
+    return made_ != nullptr || done_ || making_ == nullptr ? made_ : making_->joined_one();
   }
   /// Counts a start. True where slots do it: on all ranks the same starts. All ranks count the same starts. Waits for
   /// no rank: as long as one has not joined, the MPI library does all of them.
   [[nodiscard]] bool start(MPI_Comm comm) {
     ++starts_;
-    if (making_ != nullptr && !over_) go_on(comm);
+    if (making_ != nullptr && !done_) go_on(comm);
     return made_ != nullptr && starts_ > last_of_library_;
   }
   /// In a blocking call: makes them now, for all later starts. Collective.
@@ -72,23 +72,23 @@ class agreed_slots {
   void finish(MPI_Comm comm, Ask ask) {
     if (finished_ || !possible()) return;
     const auto one = [&] { set_up(comm, ask()); };
-    if (making_ == nullptr && !over_ && !all_set_up(comm, std::cref(one))) return;
+    if (making_ == nullptr && !done_ && !all_set_up(comm, std::cref(one))) return;
     finish(comm);
   }
   /// Why slots do not do the start that was last.
   [[nodiscard]] const char* reason() const noexcept;
   /// They are made, or cannot be.
-  [[nodiscard]] bool over() const noexcept { return over_; }
+  [[nodiscard]] bool done() const noexcept { return done_; }
   /// Null where they are not made.
   [[nodiscard]] const std::shared_ptr<neighbourhood>& made() const noexcept { return made_; }
   /// The area of the n-th rank in their memory for the caller; where they are made, on one node.
-  [[nodiscard]] std::byte* notes(int nth) const noexcept;
+  [[nodiscard]] std::byte* user_area(int nth) const noexcept;
   /// The communicator is freed: unfinished slots are dropped.
   void give_up(const char* why = nullptr) noexcept;
 
  private:
   enum class joined : std::uint32_t { no, memory, edges, never };
-  // At the beginning of each rank's notes.
+  // At the beginning of each rank's user area.
   struct control {
     alignas(detail::cache_line) handover::word served;  // of the first rank: from which start on
     std::atomic<joined> stage;
@@ -103,7 +103,7 @@ class agreed_slots {
   bool know_edges(neighbourhood& n);
   void settle(const handover::decision& d) noexcept;
 
-  bool over_;
+  bool done_;
   bool finished_ = false;
   const char* refused_ = nullptr;  // why this rank does not take part
   std::uint64_t starts_ = 0;

@@ -18,29 +18,29 @@ using namespace taquin::interpose;
 
 namespace {
 
-void complete(const found& one, double begun) noexcept {
+void complete(const found& one, double started_at) noexcept {
   // The MPI library has one handle for all requests that are immediately complete: the first of them in an array stands
   // for all.
   if (tracked(one.handle) != one.request) return;
-  one.request->completed(now() - begun);
+  one.request->completed(now() - started_at);
   if (one.request->persistent()) return;
   if (one.by_plan) *one.program = MPI_REQUEST_NULL;
   untrack(one.handle);
 }
 
 // Ends a request whose plan is complete, in a call for one request.
-int end_one(const found& one, MPI_Status* status, double begun) noexcept {
+int end_one(const found& one, MPI_Status* status, double started_at) noexcept {
   const int code = one.request->code();
   const MPI_Comm comm = one.request->comm();
-  complete(one, begun);
+  complete(one, started_at);
   empty(status);
   return code == MPI_SUCCESS ? code : raise(comm, code);
 }
 
 // The same in a call for several requests: the status has the error.
-int end_of_several(const found& one, MPI_Status* status, double begun) noexcept {
+int end_of_several(const found& one, MPI_Status* status, double started_at) noexcept {
   const int code = one.request->code();
-  complete(one, begun);
+  complete(one, started_at);
   empty(status);
   if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
   return code;
@@ -89,29 +89,29 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
 
 int intercepted_Wait(MPI_Request* request, MPI_Status* status) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   const found one = poll_at(0, request);
   if (one.by_plan) {
     one.request->finish();
-    return end_one(one, status, begun);
+    return end_one(one, status, started_at);
   }
   if (one.is_inactive()) {
     empty(status);
     return MPI_SUCCESS;
   }
   const int code = TAQUIN_NEXT(Wait)(request, status);
-  if (one.request != nullptr) complete(one, begun);
+  if (one.request != nullptr) complete(one, started_at);
   return code;
 }
 
 int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   const found one = poll_at(0, request);
   if (one.by_plan) {
     *flag = one.request->poll() ? 1 : 0;
-    if (*flag != 0) return end_one(one, status, begun);
-    one.request->spent(now() - begun);
+    if (*flag != 0) return end_one(one, status, started_at);
+    one.request->spent(now() - started_at);
     return MPI_SUCCESS;
   }
   if (one.is_inactive()) {
@@ -121,9 +121,9 @@ int intercepted_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   }
   const int code = TAQUIN_NEXT(Test)(request, flag, status);
   if (one.request != nullptr && (code != MPI_SUCCESS || *flag != 0))
-    complete(one, begun);
+    complete(one, started_at);
   else if (one.request != nullptr)
-    one.request->spent(now() - begun);
+    one.request->spent(now() - started_at);
   return code;
 }
 
@@ -144,9 +144,9 @@ int intercepted_Request_free(MPI_Request* request) {
   return TAQUIN_NEXT(Request_free)(request);
 }
 
-int end_all(request_array& a, int n, MPI_Status* statuses, int code, double begun) {
+int end_all(request_array& a, int n, MPI_Status* statuses, int code, double started_at) {
   a.copy_back();
-  a.each(false, [&](const found& one) { complete(one, begun); });
+  a.each(false, [&](const found& one) { complete(one, started_at); });
   int worst = MPI_SUCCESS;
   MPI_Comm comm = MPI_COMM_NULL;
   const bool failed =
@@ -156,7 +156,7 @@ int end_all(request_array& a, int n, MPI_Status* statuses, int code, double begu
     if (!one.by_plan) continue;
     const MPI_Comm own = one.request->comm();
     MPI_Status* const status = nth(statuses, one.at);
-    const int ended = end_of_several(one, status, begun);
+    const int ended = end_of_several(one, status, started_at);
     if (ended == MPI_SUCCESS || worst != MPI_SUCCESS) continue;
     worst = MPI_ERR_IN_STATUS;
     comm = own;
@@ -167,15 +167,15 @@ int end_all(request_array& a, int n, MPI_Status* statuses, int code, double begu
 
 int intercepted_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   request_array a(n, requests);
   a.each(true, [](const found& one) { one.request->finish(); });
-  return end_all(a, n, statuses, TAQUIN_NEXT(Waitall)(n, a.data(), statuses), begun);
+  return end_all(a, n, statuses, TAQUIN_NEXT(Waitall)(n, a.data(), statuses), started_at);
 }
 
 int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   request_array a(n, requests);
   bool done = true;
   a.each(true, [&](const found& one) { done = one.request->poll() && done; });
@@ -184,61 +184,61 @@ int intercepted_Testall(int n, MPI_Request requests[], int* flag, MPI_Status sta
     *flag = 0;
   }
   const int code = done ? TAQUIN_NEXT(Testall)(n, a.data(), flag, statuses) : MPI_SUCCESS;
-  if (code != MPI_SUCCESS || *flag != 0) return end_all(a, n, statuses, code, begun);
-  for (const found& one : a.all()) one.request->spent(now() - begun);
+  if (code != MPI_SUCCESS || *flag != 0) return end_all(a, n, statuses, code, started_at);
+  for (const found& one : a.all()) one.request->spent(now() - started_at);
   return code;
 }
 
 // MPI_Testany's flag, once; the plans come first.
-bool any(request_array& a, int n, int* index, int* flag, MPI_Status* status, double begun, int& code) {
+bool any(request_array& a, int n, int* index, int* flag, MPI_Status* status, double started_at, int& code) {
   if (const found* const one = first_done(a)) {
     *index = one->at;
     *flag = 1;
-    code = end_one(*one, status, begun);
+    code = end_one(*one, status, started_at);
     return true;
   }
   code = TAQUIN_NEXT(Testany)(n, a.data(), index, flag, status);
   a.copy_back();
   const bool one = code != MPI_SUCCESS || (*flag != 0 && *index != MPI_UNDEFINED);
-  if (const found* const own = one ? a.at(*index) : nullptr) complete(*own, begun);
+  if (const found* const own = one ? a.at(*index) : nullptr) complete(*own, started_at);
   return one;
 }
 
 int intercepted_Waitany(int n, MPI_Request requests[], int* index, MPI_Status* status) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   request_array a(n, requests);
   if (!a.has_plans()) {
     const int code = TAQUIN_NEXT(Waitany)(n, a.data(), index, status);
     a.copy_back();
-    if (const found* const own = a.at(*index)) complete(*own, begun);
+    if (const found* const own = a.at(*index)) complete(*own, started_at);
     return code;
   }
   int code = MPI_SUCCESS;
   int flag = 0;
-  for (taquin::mpi::backoff wait; !any(a, n, index, &flag, status, begun, code);) wait.pause();
+  for (taquin::mpi::backoff wait; !any(a, n, index, &flag, status, started_at, code);) wait.pause();
   return code;
 }
 
 int intercepted_Testany(int n, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   request_array a(n, requests);
   int code = MPI_SUCCESS;
-  if (any(a, n, index, flag, status, begun, code) || !a.has_plans()) return code;
+  if (any(a, n, index, flag, status, started_at, code) || !a.has_plans()) return code;
   *flag = 0;  // inactive ones alone would set it
   *index = MPI_UNDEFINED;
   return code;
 }
 
 // MPI_Testsome, once: those of the MPI library, then those whose plan is done.
-int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses[], double begun) {
+int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses[], double started_at) {
   int code = TAQUIN_NEXT(Testsome)(n, a.data(), count, indices, statuses);
   a.copy_back();
   if (*count == MPI_UNDEFINED) *count = a.has_plans() ? 0 : MPI_UNDEFINED;
   const int natives = *count;
   for (int i = 0; i < natives; ++i)
-    if (const found* const own = a.at(indices[i])) complete(*own, begun);
+    if (const found* const own = a.at(indices[i])) complete(*own, started_at);
   bool failed = code != MPI_SUCCESS;
   int worst = MPI_SUCCESS;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -249,7 +249,7 @@ int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses
       all_well(statuses, *count);
       failed = true;
     }
-    const int ended = end_of_several(one, nth(statuses, *count), begun);
+    const int ended = end_of_several(one, nth(statuses, *count), started_at);
     indices[(*count)++] = one.at;
     if (ended == MPI_SUCCESS || worst != MPI_SUCCESS) continue;
     worst = MPI_ERR_IN_STATUS;
@@ -261,16 +261,17 @@ int some(request_array& a, int n, int* count, int indices[], MPI_Status statuses
 
 int intercepted_Waitsome(int n, MPI_Request requests[], int* count, int indices[], MPI_Status statuses[]) {
   const completing g;
-  const double begun = now();
+  const double started_at = now();
   request_array a(n, requests);
   if (a.has_plans()) {
     for (taquin::mpi::backoff wait;; wait.pause())
-      if (const int code = some(a, n, count, indices, statuses, begun); code != MPI_SUCCESS || *count > 0) return code;
+      if (const int code = some(a, n, count, indices, statuses, started_at); code != MPI_SUCCESS || *count > 0)
+        return code;
   }
   const int code = TAQUIN_NEXT(Waitsome)(n, a.data(), count, indices, statuses);
   a.copy_back();
   for (int i = 0; *count != MPI_UNDEFINED && i < *count; ++i)
-    if (const found* const own = a.at(indices[i])) complete(*own, begun);
+    if (const found* const own = a.at(indices[i])) complete(*own, started_at);
   return code;
 }
 

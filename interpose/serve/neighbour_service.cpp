@@ -142,7 +142,7 @@ neighbour_service::by neighbour_service::next_blocking() {
   if (lost_) return by::library;
   if (blocking_calls_ > times_.calls()) return next_of_winner();
   const std::uint64_t call = blocking_calls_++;
-  if (times_.way(call) == as_size(by::library)) return by::library;
+  if (times_.candidate(call) == as_size(by::library)) return by::library;
   if (!make()) {
     lost_ = true;
     no_means_ = !on_one_node_ ? reasons::several_nodes : slots() == nullptr ? slots_.reason() : reasons::no_memory;

@@ -136,13 +136,13 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
       who = neighbour_service::by::library;
       left = {.reason = reasons::arguments};
     }
-    const double begun = now();
+    const double started_at = now();
     if (who == neighbour_service::by::taquin) {
       s->exchange(x.send, x.recv);
     } else if (const int code = native(); code != MPI_SUCCESS) {
       return code;
     }
-    if (s != nullptr) s->took(who, now() - begun);
+    if (s != nullptr) s->took(who, now() - started_at);
     if (seen)
       seen->ended(who == neighbour_service::by::taquin ? s->by_taquin() : left, among_neighbours(comm, x, s.get()));
     return MPI_SUCCESS;
@@ -161,7 +161,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
                                             [&] { return std::make_unique<neighbour_call>(s, x); });
     const bool by_slots = s != nullptr && s->next_start() == neighbour_service::by::taquin && valid;
     if (!by_slots && !observing()) return native();
-    const double begun = now();
+    const double started_at = now();
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
     if (by_slots)
@@ -171,8 +171,8 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
     call_in_flight in_flight = seen ? seen->started(by_slots ? s->by_slots() : start_by_library(s.get(), x),
                                                     among_neighbours(comm, x, s.get()))
                                     : call_in_flight{};
-    in_flight.seconds = now() - begun;
-    prepared.begun(request, by_slots, in_flight);
+    in_flight.seconds = now() - started_at;
+    prepared.posted(request, by_slots, in_flight);
     return MPI_SUCCESS;
   });
 }

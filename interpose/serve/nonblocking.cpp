@@ -79,7 +79,7 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
     if (s != nullptr && !valid) turn = {{}, 0, reasons::arguments, {}};
     if (s == nullptr && observing()) turn.reason = x.in_place ? reasons::one_buffer : start_service::reason_without();
     if (!turn.by_slots && !turn.timed && !observing()) return native();
-    const double begun = now();
+    const double started_at = now();
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::nonblocking, site);
     if (turn.by_slots || turn.timed) prepared.server().take(turn);
@@ -89,8 +89,8 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
       return code;
     call_in_flight in_flight;
     if (seen) in_flight = seen->started(turn.by_slots ? s->by_slots() : by_library(turn), moved_by(x));
-    in_flight.seconds = now() - begun;
-    prepared.begun(request, turn.by_slots, in_flight);
+    in_flight.seconds = now() - started_at;
+    prepared.posted(request, turn.by_slots, in_flight);
     return MPI_SUCCESS;
   });
 }

@@ -29,10 +29,10 @@ bool is_measured(const settings& s) {
 
 // Null where the plan would be the MPI library's own exchange. Collective.
 std::unique_ptr<tracked_request> tracked_plan(const exchange& x, const settings& s) {
-  auto ways = persistent_service::make(x, s.memory, is_measured(s));
-  if (ways == nullptr) return nullptr;
+  auto served = persistent_service::make(x, s.memory, is_measured(s));
+  if (served == nullptr) return nullptr;
   std::unique_ptr<tracked_request> made;
-  taquin::mpi::make_everywhere(x.comm, [&] { made = std::make_unique<tracked_request>(x.comm, std::move(ways)); });
+  taquin::mpi::make_everywhere(x.comm, [&] { made = std::make_unique<tracked_request>(x.comm, std::move(served)); });
   return made;
 }
 

@@ -27,7 +27,7 @@ namespace {
 // The places of both ways' times.
 constexpr std::size_t library = 0;
 constexpr std::size_t taquin = 1;
-constexpr int ways = 2;
+constexpr int candidates = 2;
 
 // Makes a plan. A rank may lack memory alone, after ranks have agreed: then all ranks have an error. Collective.
 template <class Make>
@@ -66,16 +66,16 @@ std::unique_ptr<persistent_service> persistent_service::make(const exchange& x, 
   std::unique_ptr<persistent_service> both;
   mpi::make_everywhere(x.comm, [&] {
     both.reset(new persistent_service(std::move(p)));
-    both->all_.resize(static_cast<std::size_t>(ranks) * ways);
+    both->all_.resize(static_cast<std::size_t>(ranks) * candidates);
   });
   both->decided_ =
       !measured || detail::chooser::get_or_create(mpi::communicator::get_or_create(x.comm)).followed_rule();
   if (both->decided_) return both;
-  both->mine_ = detail::trial(ways, tries, detail::trial::order::in_turn);
+  both->mine_ = detail::trial(candidates, tries, detail::trial::order::in_turn);
   const std::size_t taken = both->plan_.peak_memory() + both->all_.size() * sizeof(double);
-  const count_view counts(ways, 0);
+  const count_view counts(candidates, 0);
   const auto times = exchange::alltoallv(both->mine_.best().data(), counts, count_view(0, 0), MPI_DOUBLE,
-                                         both->all_.data(), counts, count_view(0, ways), MPI_DOUBLE, x.comm);
+                                         both->all_.data(), counts, count_view(0, candidates), MPI_DOUBLE, x.comm);
   const std::size_t left = memory == unlimited ? unlimited : memory - std::min(memory, taken);
   on_every_rank(x.comm, [&] { both->telling_.emplace(times, options{.algorithm = "spread_out", .memory = left}); });
   return both;
@@ -85,35 +85,35 @@ bool persistent_service::reports() const noexcept { return !decided_ && starts_ 
 
 bool persistent_service::is_next() {
   if (decided_) return wins_;
-  return reports() || mine_.way(starts_) == taquin;
+  return reports() || mine_.candidate(starts_) == taquin;
 }
 
 void persistent_service::start() {
   if (reports()) telling_->start();
   plan_.start();
-  over_ = false;
+  done_ = false;
 }
 
 // An error of the exchange is thrown only when the others have this rank's times.
 bool persistent_service::test() {
   try {
-    over_ = over_ || plan_.test();
+    done_ = done_ || plan_.test();
   } catch (...) {
     failure_ = std::current_exception();
-    over_ = true;
+    done_ = true;
   }
-  if (!over_ || (reports() && !telling_->test())) return false;
+  if (!done_ || (reports() && !telling_->test())) return false;
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
 }
 
 void persistent_service::wait() {
   try {
-    if (!over_) plan_.wait();
+    if (!done_) plan_.wait();
   } catch (...) {
     failure_ = std::current_exception();
   }
-  over_ = true;
+  done_ = true;
   if (reports()) telling_->wait();
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -121,7 +121,7 @@ void persistent_service::wait() {
 void persistent_service::completed(double seconds) {
   if (decided_) return;
   if (starts_ < mine_.calls()) {
-    mine_.took(mine_.way(starts_++), seconds);
+    mine_.took(mine_.candidate(starts_++), seconds);
     return;
   }
   decided_ = true;

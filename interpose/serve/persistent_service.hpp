@@ -50,7 +50,7 @@ class persistent_service final : public served_exchange {
   bool decided_ = false;
   bool wins_ = true;
   trial_times times_{};  // once it is decided by them
-  bool over_ = false;    // the plan's exchange
+  bool done_ = false;    // the plan's exchange
   std::exception_ptr failure_;
 };
 

@@ -31,9 +31,9 @@ class prepared_start {
 
   [[nodiscard]] Server& server() const noexcept { return *server_; }
   /// The call has started, by its server or by the MPI library, which has set `request`.
-  void begun(MPI_Request* request, bool by_server, const call_in_flight& call) noexcept {
+  void posted(MPI_Request* request, bool by_server, const call_in_flight& call) noexcept {
     if (by_server) *request = request_->stand_in();
-    request_->begun(by_server, call);
+    request_->posted(by_server, call);
     track(*request, std::move(request_));
   }
 

@@ -93,16 +93,16 @@ void untrack_all() noexcept { request_table::get().clear(); }
 
 // All ranks have started it as often, so all take the same way. A start without memory is not counted.
 tracked_request::by tracked_request::next() {
-  if (ways_ != nullptr) ways_->prepare_start();
+  if (served_ != nullptr) served_->prepare_start();
   ++starts_;
   sampled_ = false;
-  if (ways_ != nullptr && ways_->lost()) {
-    if (observed_) observed_->left = ways_->by_library();
-    ways_.reset();
+  if (served_ != nullptr && served_->lost()) {
+    if (observed_) observed_->left = served_->by_library();
+    served_.reset();
   }
-  if (ways_ == nullptr || !ways_->is_next()) return by::library;
+  if (served_ == nullptr || !served_->is_next()) return by::library;
   sampled_ =
-      ways_->settled() && observed_ && settings::get().at_end == settings::report::full && starts_ % sampling == 0;
+      served_->settled() && observed_ && settings::get().at_end == settings::report::full && starts_ % sampling == 0;
   return sampled_ ? by::library : by::plan;
 }
 
@@ -118,10 +118,10 @@ int tracked_request::fail_start() noexcept { return fail(comm_); }
 
 outcome tracked_request::left_to_library() const {
   if (sampled_) return {.reason = reasons::sampled};
-  return ways_ != nullptr ? ways_->by_library() : observed_->left;
+  return served_ != nullptr ? served_->by_library() : observed_->left;
 }
 
-int tracked_request::started(by who, double begun) noexcept {
+int tracked_request::started(by who, double started_at) noexcept {
   active_ = who;
   done_ = false;
   code_ = MPI_SUCCESS;
@@ -130,18 +130,18 @@ int tracked_request::started(by who, double begun) noexcept {
     try {
       call_event call(observed_->call, observed_->kind, observed_->site, starts_);
       if (sampled_) call.traits.sample();
-      call_ = call.started(who == by::plan ? ways_->by_taquin() : left_to_library(), observed_->data);
+      call_ = call.started(who == by::plan ? served_->by_taquin() : left_to_library(), observed_->data);
     } catch (const std::bad_alloc&) {  // the call runs; it is missing in the report
     }
   }
-  call_.seconds = now() - begun;
+  call_.seconds = now() - started_at;
   return MPI_SUCCESS;
 }
 
 bool tracked_request::poll() noexcept {
   if (done_) return true;
   try {
-    done_ = ways_->test();
+    done_ = served_->test();
   } catch (...) {
     code_ = detail::code_of_current_exception();
     done_ = true;
@@ -152,7 +152,7 @@ bool tracked_request::poll() noexcept {
 void tracked_request::finish() noexcept {
   if (done_) return;
   try {
-    ways_->wait();
+    served_->wait();
   } catch (...) {
     code_ = detail::code_of_current_exception();
   }
@@ -161,7 +161,7 @@ void tracked_request::finish() noexcept {
 
 void tracked_request::completed(double seconds) noexcept {
   call_.seconds += seconds;
-  if (ways_ != nullptr && !sampled_) ways_->completed(call_.seconds);
+  if (served_ != nullptr && !sampled_) served_->completed(call_.seconds);
   call_.completed();
   active_ = by::nobody;
 }

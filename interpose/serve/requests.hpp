@@ -32,16 +32,16 @@ class tracked_request {
     outcome left;  ///< why the MPI library does it
   };
 
-  /// A persistent exchange. `ways` is null where the MPI library does all starts.
-  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> ways) : comm_(comm), ways_(std::move(ways)) {}
+  /// A persistent exchange. `served` is null where the MPI library does all starts.
+  tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> served) : comm_(comm), served_(std::move(served)) {}
   /// Its starts are recorded.
   void observe(observation o) { observed_ = std::move(o); }
   /// A nonblocking exchange that `server` may do, or whose time it records. Where it does it, the program holds
   /// `stand_in` until it is complete. Both may be none.
   tracked_request(MPI_Comm comm, std::unique_ptr<served_exchange> server, mpi::inactive_request stand_in)
-      : comm_(comm), ways_(std::move(server)), stand_in_(std::move(stand_in)), persistent_(false) {}
+      : comm_(comm), served_(std::move(server)), stand_in_(std::move(stand_in)), persistent_(false) {}
   /// It has started, by its server or by the MPI library.
-  void begun(bool by_server, const call_in_flight& call) noexcept {
+  void posted(bool by_server, const call_in_flight& call) noexcept {
     active_ = by_server ? by::plan : by::library;
     call_ = call;
   }
@@ -71,14 +71,14 @@ class tracked_request {
 
   by next();
   int refuse_start() noexcept;
-  int started(by who, double begun) noexcept;
+  int started(by who, double started_at) noexcept;
   int fail_start() noexcept;
   [[nodiscard]] outcome left_to_library() const;
 
   MPI_Request handle_ = MPI_REQUEST_NULL;
   std::unique_ptr<tracked_request> next_;  // in a list of the table
   MPI_Comm comm_ = MPI_COMM_NULL;
-  std::unique_ptr<served_exchange> ways_;
+  std::unique_ptr<served_exchange> served_;
   mpi::inactive_request stand_in_;
   std::optional<observation> observed_;
   call_in_flight call_{};
@@ -102,17 +102,17 @@ void untrack_all() noexcept;
 template <class Native>
 int tracked_request::start(Native&& native) noexcept {
   if (active()) return refuse_start();
-  const double begun = now();
+  const double started_at = now();
   by who = by::library;
   try {
     who = next();
-    if (who == by::plan) ways_->start();
+    if (who == by::plan) served_->start();
   } catch (...) {
     return fail_start();
   }
   if (who == by::library)
     if (const int code = native(); code != MPI_SUCCESS) return code;
-  return started(who, begun);
+  return started(who, started_at);
 }
 
 }  // namespace taquin::interpose

@@ -21,8 +21,9 @@ namespace {
 constexpr int most_ranks = 64;  // with more, slots have room for few bytes
 
 // Several threads could complete exchanges of one communicator concurrently.
-agreed_slots::demands each_with_each(std::size_t ranks, std::size_t notes) {
-  agreed_slots::demands d{.edges = {}, .notes = notes, .each_with_each = true, .wanted = !mpi::has_many_threads()};
+agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes) {
+  agreed_slots::demands d{
+      .edges = {}, .user_bytes = user_bytes, .each_with_each = true, .wanted = !mpi::has_many_threads()};
   d.edges.sources.resize(ranks);
   std::iota(d.edges.sources.begin(), d.edges.sources.end(), 0);
   d.edges.destinations = d.edges.sources;
@@ -68,7 +69,7 @@ void start_service::prepare(MPI_Comm comm) {
 }
 
 std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const noexcept {
-  if (contests_[kind_of(x)].is_lost()) return nullptr;
+  if (trials_[kind_of(x)].is_lost()) return nullptr;
   auto slots = slots_.candidate();
   return slots == nullptr || is_long(x, *slots) ? nullptr : slots;
 }
@@ -77,18 +78,18 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
   if (!slots_.start(comm)) return {{}, 0, slots_.reason(), {}};
   if (is_long(x, *slots())) return {{}, 0, reasons::long_blocks, {}};
   const std::size_t kind = kind_of(x);
-  const auto notes = [&](int rank) -> start_trial::shared& {
-    return reinterpret_cast<start_trial::shared*>(slots_.notes(rank))[kind];
+  const auto user_area = [&](int rank) -> start_trial::shared& {
+    return reinterpret_cast<start_trial::shared*>(slots_.user_area(rank))[kind];
   };
-  turn t{contests_[kind].next(rank_, ranks_, kind < first_kinds, notes), kind};
+  turn t{trials_[kind].next(rank_, ranks_, kind < first_kinds, user_area), kind};
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
   if (!t.timed)
-    t.lost = {contests_[kind].last_times()[start_trial::library], contests_[kind].last_times()[start_trial::slots]};
+    t.lost = {trials_[kind].last_times()[start_trial::library], trials_[kind].last_times()[start_trial::slots]};
   return t;
 }
 
-void start_service::took(const turn& t, double seconds) noexcept { contests_[t.kind].took(t, seconds); }
+void start_service::took(const turn& t, double seconds) noexcept { trials_[t.kind].took(t, seconds); }
 
 outcome start_service::by_slots() const { return {"neighbour_slots", {}, slots()->memory()}; }
 

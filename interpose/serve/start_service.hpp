@@ -60,7 +60,7 @@ class start_service {
 
   int rank_, ranks_;
   agreed_slots slots_;
-  std::array<start_trial, kinds> contests_{};
+  std::array<start_trial, kinds> trials_{};
 };
 
 }  // namespace taquin::interpose

@@ -40,18 +40,18 @@ class start_trial {
     std::array<handover::word, 2> decided;
   };
 
-  /// The server of the next start. All ranks count the same ones, and find the same. `notes(rank)` gives what each of
-  /// the ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published
+  /// The server of the next start. All ranks count the same ones, and find the same. `user_area(rank)` gives what each
+  /// of the ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published
   /// their times, the fastest of the last round does the starts, at first the slots.
-  template <class Notes>
-  turn next(int rank, int ranks, bool may_change, Notes notes) {
+  template <class Area>
+  turn next(int rank, int ranks, bool may_change, Area user_area) {
     const auto at = starts_++;
-    if (at < mine_.calls()) return {.by_slots = mine_.way(at) == slots, .timed = true, .of = number_};
+    if (at < mine_.calls()) return {.by_slots = mine_.candidate(at) == slots, .timed = true, .of = number_};
     if (!decided_.closed) {
-      if (timed_ == mine_.calls()) publish(notes(rank));
-      decided_ = handover::decide(notes(0).decided[number_ % 2], number_, at,
-                                  [&]() -> std::optional<bool> { return faster(ranks, notes); });
-      if (decided_.closed) static_cast<void>(faster(ranks, notes));  // all have published: for last_times
+      if (timed_ == mine_.calls()) publish(user_area(rank));
+      decided_ = handover::decide(user_area(0).decided[number_ % 2], number_, at,
+                                  [&]() -> std::optional<bool> { return faster(ranks, user_area); });
+      if (decided_.closed) static_cast<void>(faster(ranks, user_area));  // all have published: for last_times
     }
     const turn t{.by_slots = decided_.closed && at > decided_.last ? decided_.chosen : won_, .of = number_};
     if (may_change && decided_.closed && at >= decided_.last + again) begin_again();
@@ -74,11 +74,11 @@ class start_trial {
     e.of.store(number_, std::memory_order_release);
   }
   // Whether slots are, on the slowest rank of each way; nothing until all have published.
-  template <class Notes>
-  [[nodiscard]] std::optional<bool> faster(int ranks, Notes notes) {
+  template <class Area>
+  [[nodiscard]] std::optional<bool> faster(int ranks, Area user_area) {
     std::array<double, 2> slowest{};
     for (int r = 0; r < ranks; ++r) {
-      const shared::entry& e = notes(r).published[number_ % 2];
+      const shared::entry& e = user_area(r).published[number_ % 2];
       if (e.of.load(std::memory_order_acquire) != number_) return std::nullopt;
       for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], e.best[i]);
     }

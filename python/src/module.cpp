@@ -243,12 +243,12 @@ class migration_object {
     const auto to = self.cast<migration_object&>().kept_->object->destinations();
     return int_array(static_cast<py::ssize_t>(to.size()), to.data(), self);
   }
-  std::size_t plan(const std::optional<std::string>& invalid_text, std::size_t room,
+  std::size_t plan(const std::optional<std::string>& invalid_text, std::size_t capacity,
                    std::optional<std::size_t> storage) {
     const py::gil_scoped_release released;
     call_guard::await({});
     const detail::known_elements known(kept_->choices.elements);
-    const std::size_t arriving = kept_->object->plan(invalid_text ? invalid_text->c_str() : nullptr, room, storage);
+    const std::size_t arriving = kept_->object->plan(invalid_text ? invalid_text->c_str() : nullptr, capacity, storage);
     call_guard::await([kept = kept_](const char* text) { kept->object->ready(text, MPI_ERR_NO_MEM); });
     return arriving;
   }
@@ -314,7 +314,7 @@ PYBIND11_MODULE(_core, m) {
   register_arrays(m);
 
   m.def("sparse_exchange", &sparse_exchange_once, py::arg("address"), py::arg("destinations"), py::arg("counts"),
-        py::arg("comm"), py::arg("keywords"), py::arg("room"), py::arg("counted"), "Runs a sparse exchange.");
+        py::arg("comm"), py::arg("keywords"), py::arg("capacity"), py::arg("counted"), "Runs a sparse exchange.");
 
   m.def(
       "failure_blocks", [] { return map_to_python(taquin::failure::blocks()); },
@@ -350,7 +350,7 @@ PYBIND11_MODULE(_core, m) {
       .def(py::init<std::size_t, const std::vector<taquin::count_t>&, const py::object&, const py::dict&>(),
            py::arg("elements"), py::arg("row_bytes"), py::arg("comm"), py::arg("keywords"))
       .def("destinations", [](const py::object& self) { return migration_object::destinations(self); })
-      .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("room"), py::arg("storage"))
+      .def("plan", &migration_object::plan, py::arg("invalid"), py::arg("capacity"), py::arg("storage"))
       .def("run", &migration_object::run, py::arg("invalid"), py::arg("places"))
       .def_property_readonly("statistics", &migration_object::stats);
 

@@ -25,7 +25,7 @@ namespace {
 struct given {
   const char* invalid_text;
   std::size_t items = 0;
-  std::size_t room = 0;
+  std::size_t capacity = 0;
   std::vector<migrated_array> arrays{};
   std::vector<void*> data{};
 
@@ -55,13 +55,13 @@ struct given {
     return taquin::detail::invalid_text_of(a.type);
   }
   void take(std::span<const TAQUIN_Array> all) {
-    room = std::numeric_limits<std::size_t>::max();
+    capacity = std::numeric_limits<std::size_t>::max();
     arrays.reserve(all.size());
     data.reserve(all.size());
     for (const TAQUIN_Array& a : all) {
       arrays.push_back({static_cast<taquin::count_t>(a.item_length), a.type});
       data.push_back(a.data);
-      room = std::min(room, as_size(a.capacity));
+      capacity = std::min(capacity, as_size(a.capacity));
     }
   }
 };
@@ -76,7 +76,7 @@ void migrate(const given& mine, const int* destinations, MPI_Comm comm, MPI_Coun
   taquin::detail::migration m(mine.items, mine.arrays, true, comm, o);
   std::copy_n(destinations, mine.items, m.destinations().begin());
   try {
-    const std::size_t n = m.plan(mine.invalid_text, mine.room, std::nullopt);
+    const std::size_t n = m.plan(mine.invalid_text, mine.capacity, std::nullopt);
     m.ready(nullptr, MPI_SUCCESS);
     m.run(mine.data);
     if (arrived != nullptr) *arrived = static_cast<MPI_Count>(n);  // never null: all ranks have thrown

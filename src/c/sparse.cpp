@@ -123,7 +123,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
       *static_cast<void**>(buffer) = nullptr;
     }
     const auto counted = detail::statistics_of(comm);  // `allocate` may set them again
-    const auto make_room = [&](const sparse_call& call) -> void* {
+    const auto provide = [&](const sparse_call& call) -> void* {
       *incoming = number_of(call);
       const auto n = detail::as_size(*incoming);
       *sources = static_cast<int*>(allocate(n * sizeof(int), context));
@@ -140,7 +140,7 @@ int TAQUIN_Sparse_exchange(const void* data, int blocks, const int destinations[
     };
     static_cast<void>(sparse_access::make(blocks_of(data, blocks, destinations, counts, type), comm,
                                           detail::options_of(comm), invalid_text_of(blocks, type, lacks),
-                                          std::cref(make_room)));  // allocates nothing
+                                          std::cref(provide)));  // allocates nothing
   });
 }
 

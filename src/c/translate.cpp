@@ -20,11 +20,11 @@ thread_local std::array<char, 1024> text{};
 
 // MPI must not be called for more than this before MPI_Init and after MPI_Finalize.
 bool is_running() noexcept {
-  static std::atomic<bool> begun{false};
-  if (!begun.load(std::memory_order_relaxed)) {
+  static std::atomic<bool> started{false};
+  if (!started.load(std::memory_order_relaxed)) {
     int initialized = 0;
     if (PMPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return false;
-    begun.store(true, std::memory_order_relaxed);
+    started.store(true, std::memory_order_relaxed);
   }
   int over = 0;
   return PMPI_Finalized(&over) == MPI_SUCCESS && over == 0;

@@ -44,7 +44,7 @@ class dissemination {
   /// Reduces `v` over all ranks.
   void run(record& v) {
     std::array<MPI_Request, most_radix - 1> requests;
-    for (; !rounds_.over(); rounds_.next()) {
+    for (; !rounds_.done(); rounds_.next()) {
       reported_ = v;
       rounds_.begin(v);
       log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v});
@@ -58,7 +58,7 @@ class dissemination {
     dissemination* all;
     record& v;
     std::span<const std::byte> load(int) { return std::as_bytes(std::span(&all->reported_, 1)).first(all->size_); }
-    std::span<std::byte> room() const { return std::as_writable_bytes(std::span(&all->theirs_, 1)); }
+    std::span<std::byte> buffer() const { return std::as_writable_bytes(std::span(&all->theirs_, 1)); }
     // A rank that takes part in another form of exchange may have sent a shorter record.
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
@@ -107,12 +107,12 @@ void combine_on_node(channel& node, record& v) {
 }
 
 // The reduction in a step among nodes, whose messages also carry blocks.
-void combine_between(int tag, const agreement_path& way, record& v) {
+void combine_between(int tag, const agreement_path& path, record& v) {
   static_assert(sizeof(record) <= sizeof(internode::record));
-  internode& step = *way.between;
+  internode& step = *path.between;
   step.begin(tag);
-  if (way.blocks != nullptr)
-    way.blocks->write(step);
+  if (path.blocks != nullptr)
+    path.blocks->write(step);
   else
     step.no_blocks();
   internode::record reported{};
@@ -189,7 +189,7 @@ std::array<Word, N> trade(mpi::communicator& comm, int tag, const std::array<Wor
 
 }  // namespace
 
-void meet_on_node(channel& node) { report_on_node(node, {}); }
+void synchronize_on_node(channel& node) { report_on_node(node, {}); }
 
 // A text that is too long is cut.
 invalid_argument_record report(const std::optional<invalid_argument>& invalid) noexcept {
@@ -215,16 +215,16 @@ int agreement_radix(int ranks) noexcept {
   return radix;
 }
 
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& way,
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& path,
              std::pmr::memory_resource* memory) {
   rank_properties ours = static_cast<const rank_properties&>(mine);
-  ours.piggybacked = way.blocks != nullptr;
+  ours.piggybacked = path.blocks != nullptr;
   record v{.invalid_rank = mine.invalid ? comm.rank() + 1 : 0};
   v.report(ours);
-  if (way.node != nullptr)
-    combine_on_node(*way.node, v);
-  else if (way.between != nullptr)
-    combine_between(tag, way, v);
+  if (path.node != nullptr)
+    combine_on_node(*path.node, v);
+  else if (path.between != nullptr)
+    combine_between(tag, path, v);
   else
     dissemination(comm, tag, mine.in_place, memory).run(v);
   agreed all{v.of_all()};

@@ -53,7 +53,7 @@ class piggybacked_blocks {
 
 /// The most bytes that a call uses outside its budget, whatever the number of ranks: copies of arguments for
 /// collectives of the MPI library.
-constexpr std::size_t uncounted_bytes = mpi::collectives::pieces * mpi::collectives::most_at_once;
+constexpr std::size_t uncounted_bytes = mpi::collectives::chunks * mpi::collectives::most_at_once;
 static_assert(uncounted_bytes <= std::size_t{96} << 10U);
 
 /// How ranks agree. If all are on one node: through its memory. Otherwise in a step between nodes, whose messages also
@@ -70,15 +70,15 @@ inline agreement_path path_of(mpi::communicator& comm, channel* node) {
   return {.node = node, .between = node == nullptr ? internode::get_or_create(comm) : nullptr};
 }
 
-/// One reduction to all: a step of `way`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
+/// One reduction to all: a step of `path`, or dissemination in ⌈log_r p⌉ rounds on tag `tag`. Collective. Throws
 /// usage_error on every rank when any rank brings an invalid argument (its text and rank are then broadcast) or when
 /// the choices differ.
-agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& way,
+agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agreement_path& path,
              std::pmr::memory_resource* memory);
 
 /// Waits until all ranks of the channel are here. A rank that entered its step with the blocks of an exchange
 /// (plan/on_node.cpp) sees that others did not, and enters this step too. Collective.
-void meet_on_node(channel& node);
+void synchronize_on_node(channel& node);
 
 /// An invalid argument as one rank publishes it to the others.
 struct invalid_argument_record {

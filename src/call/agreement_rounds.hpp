@@ -19,7 +19,7 @@ class agreement_rounds {
  public:
   explicit agreement_rounds(int ranks) noexcept : ranks_(ranks), radix_(agreement_radix(ranks)) {}
 
-  [[nodiscard]] bool over() const noexcept { return width_ >= ranks_; }
+  [[nodiscard]] bool done() const noexcept { return width_ >= ranks_; }
   void next() noexcept { width_ *= radix_; }
   [[nodiscard]] int width() const noexcept { return width_; }
   [[nodiscard]] int digits() const noexcept { return std::min(radix_ - 1, (ranks_ - 1) / width_); }

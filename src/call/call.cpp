@@ -28,7 +28,7 @@ call::presence::presence(const call& c)
     clock_.emplace(known_comm::of(*c.comm_), c.call_word_, c.number_, c.algorithm, c.timeout_);
 }
 
-void call::meet(MPI_Comm user, bool counted) {
+void call::set_up(MPI_Comm user, bool counted) {
   user_ = user;
   mpi::or_abort([this](const std::exception& why) { leave(why); },
                 [&] {
@@ -41,12 +41,12 @@ void call::meet(MPI_Comm user, bool counted) {
                   node_ = blocking_channel(user);
                   if (node_ != nullptr) mpi::check_may_call(*node_->calls());  // the pending one may be in its memory
                   if (first && node_ != nullptr) {
-                    if (clock) clock->meet(node_->calls(), records_of(user), node_->calls()->calls + 1);
+                    if (clock) clock->entered(node_->calls(), records_of(user), node_->calls()->calls + 1);
                     // Some ranks may have entered the step with their blocks, also where no private communicator is.
-                    meet_on_node(*node_);
+                    synchronize_on_node(*node_);
                   }
                   if (first) {
-                    const mpi::meeting together(node_);
+                    const mpi::set_up_scope together(node_);
                     state = &mpi::communicator::get_or_create(user);
                   }
                   if (!state->kept.has(peer_records::kept_as)) share_calls(user, *state);
@@ -74,13 +74,13 @@ void call::count() {
   if (comm_ != nullptr) number_ = mpi::count_call(comm_->calls());
 }
 
-agreed call::agree(proposal mine, int tag, const agreement_path& way, std::pmr::memory_resource* memory) {
+agreed call::agree(proposal mine, int tag, const agreement_path& path, std::pmr::memory_resource* memory) {
   mine.call_word = call_word_;
   mine.number = number_;
   mine.elements = known_elements::here();
   mine.choices ^= known_elements::fingerprint();
   mine.may_leave = timeout_.seconds > 0 && timeout_.then == after_timeout::fail;
-  return detail::agree(*comm_, tag, mine, way, memory);
+  return detail::agree(*comm_, tag, mine, path, memory);
 }
 
 agreed call::agree(const proposal& mine, std::pmr::memory_resource* memory) {

@@ -41,7 +41,7 @@ class call : private mpi::started {
   /// Set up: finds the communicator's state, or makes it together with the other ranks, and counts the call. `counted`:
   /// the channel for blocking calls, if there is one, has counted it. Collective for the first call on the
   /// communicator; waits then have the call's timeout. On an intercommunicator nothing is made.
-  void meet(MPI_Comm user, bool counted = false);
+  void set_up(MPI_Comm user, bool counted = false);
 
   /// Runs `work()`, one or several consecutive stages, and returns its result. Meanwhile other ranks can read this
   /// rank's progress record; its waits have the call's timeout, and they end when another rank has aborted. An error
@@ -56,7 +56,7 @@ class call : private mpi::started {
   }
 
   /// Agree: adds to `mine` the identity of the call. Collective; in a stage.
-  agreed agree(proposal mine, int tag, const agreement_path& way, std::pmr::memory_resource* memory);
+  agreed agree(proposal mine, int tag, const agreement_path& path, std::pmr::memory_resource* memory);
   /// The same by the communicator's own method; the messages carry no data.
   agreed agree(const proposal& mine, std::pmr::memory_resource* memory);
 

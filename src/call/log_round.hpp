@@ -23,7 +23,7 @@ namespace taquin::detail {
 /// received one by one in the order of their digits, so that each can be placed right behind the one before.
 /// `requests` has room for `digits`; messages are sent from `memory` or from what the communicator keeps. `ends` has
 ///   std::span<const std::byte> load(int digit) the message; unchanged until the round is complete
-///   std::span<std::byte> room()                                   where the next message is received
+///   std::span<std::byte> buffer()                                   where the next message is received
 ///   void unload(int digit, std::span<const std::byte> from)       a message that has been received
 template <class Ends>
 void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std::span<MPI_Request> requests,
@@ -52,12 +52,12 @@ void log_round(mpi::communicator& comm, int tag, count_t weight, int digits, std
   }
   for (int z = 1; z <= digits; ++z) {
     const auto from = static_cast<int>((comm.rank() - z * weight % p + p) % p);
-    const std::span<std::byte> room = ends.room();
+    const std::span<std::byte> buffer = ends.buffer();
     MPI_Status status;
-    mpi::check(mpi::receive(room, from, tag, comm.get(), status), "MPI_Recv");
+    mpi::check(mpi::receive(buffer, from, tag, comm.get(), status), "MPI_Recv");
     int bytes = 0;
     TAQUIN_MPI(PMPI_Get_count(&status, MPI_BYTE, &bytes));
-    ends.unload(z, room.first(as_size(bytes)));
+    ends.unload(z, buffer.first(as_size(bytes)));
   }
   mpi::complete(requests, "MPI_Waitall");
 }

@@ -209,7 +209,7 @@ bool quickly_valid(const blocks& side, int ranks, bool in_order, span_of& around
   return true;
 }
 
-bool meet(const span_of& a, const span_of& b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(const span_of& a, const span_of& b) { return a.begin < b.end && b.begin < a.end; }
 
 // The addresses of a block; none if it is empty, or has gaps, in which another type's data may lie.
 std::optional<span_of> addresses(const blocks& side, int peer, int repeat = 1) {
@@ -244,7 +244,7 @@ extent_of_side extent_of(const exchange& x, const blocks& side, int ranks) {
 std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
   const auto sent = extent_of(x, x.send, ranks).all;
   const auto [received, in_order] = extent_of(x, x.recv, ranks);
-  if (!sent || !received || !meet(*sent, *received)) return std::nullopt;
+  if (!sent || !received || !overlap(*sent, *received)) return std::nullopt;
   const bool identical = x.kind == exchange::form::alltoall;
   const auto named = [&](const span_of& s) { return identical ? "" : fmt::format(" (block of rank {})", s.peer); };
   const auto between = [&](const span_of& s, const span_of& r) {
@@ -258,7 +258,7 @@ std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
   count_t begin = std::numeric_limits<count_t>::min();
   for (int i = 0; i < ranks; ++i) {  // one buffer holds both sides
     const auto s = addresses(x.send, i);
-    if (!s || !meet(*s, *received)) continue;
+    if (!s || !overlap(*s, *received)) continue;
     if (s->begin < begin) first = 0;
     begin = s->begin;
     bool before = true;
@@ -266,7 +266,7 @@ std::optional<invalid_argument> check_sides(const exchange& x, int ranks) {
       const auto r = addresses(x.recv, j);
       before = before && (!r || r->end <= begin);
       if (before) first = j + 1;
-      if (!r || !meet(*s, *r)) {
+      if (!r || !overlap(*s, *r)) {
         if (r && in_order && r->begin >= s->end) break;
         continue;
       }
@@ -287,7 +287,7 @@ std::optional<invalid_argument> validate(const exchange& x, int ranks, std::pmr:
   span_of received{};
   if (x.kind == exchange::form::alltoallv && !x.in_place && quickly_valid(x.send, ranks, false, sent) &&
       quickly_valid(x.recv, ranks, true, received))
-    return meet(sent, received) ? check_sides(x, ranks) : std::nullopt;
+    return overlap(sent, received) ? check_sides(x, ranks) : std::nullopt;
   if (x.kind == exchange::form::alltoall) {  // whose blocks of one side do not overlap
     if (!x.in_place)
       if (auto d = check_sequence(x.send, "send", ranks)) return d;

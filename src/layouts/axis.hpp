@@ -59,7 +59,7 @@ class axis_walk {
     find();
   }
 
-  [[nodiscard]] bool over() const noexcept { return at_ >= extent_; }
+  [[nodiscard]] bool at_end() const noexcept { return at_ >= extent_; }
   /// The next run, of at most `most` elements. To be called while it is not over.
   axis_run next(count_t most) noexcept {
     const count_t length = std::min({from_.block.end, to_.block.end, extent_}) - at_;

@@ -24,7 +24,7 @@ bool chunk_walk::fill(std::size_t d, count_t most) {
   axis_run* const to = &runs_[d * most_runs_];
   a.runs = 0;
   a.length = 0;
-  while (a.runs < most_runs_ && a.length < most && !a.walk.over()) {
+  while (a.runs < most_runs_ && a.length < most && !a.walk.at_end()) {
     axis_run r = a.walk.next(most - a.length);
     r.at = a.length;
     a.length += r.length;
@@ -39,7 +39,7 @@ bool chunk_walk::first(std::size_t d, count_t most) {
   a.walk = axis_walk(problem_.axes[d], a.sender, a.receiver);
   if (!fill(d, std::max<count_t>(most, 1))) return false;
   a.most = a.length;
-  a.single = a.walk.over();
+  a.single = a.walk.at_end();
   return true;
 }
 
@@ -84,7 +84,7 @@ bool chunk_walk::begin(std::span<const int> sender, std::span<const int> receive
 bool chunk_walk::next() {
   for (std::size_t k = problem_.order.size(); k-- > 0;) {
     const auto d = as_size(problem_.order[k]);
-    if (!axes_[d].walk.over() && fill(d, axes_[d].most)) return true;
+    if (!axes_[d].walk.at_end() && fill(d, axes_[d].most)) return true;
     restart(d);
   }
   return false;

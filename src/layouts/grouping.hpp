@@ -53,7 +53,7 @@ class grouping {
     restart();
     std::size_t full = 0;
     forward([&](std::size_t stream, std::size_t n) {
-      const auto on_page = [&](std::size_t s) { note(full, s); };
+      const auto on_page = [&](std::size_t s) { record_page(full, s); };
       whole_ ? dealer_.pretend(stream, n, on_page) : dealer_.deal(data, stream, n, on_page);
     });
     bring_pages_together(data, full);  // now first_ is the end of each stream
@@ -73,8 +73,9 @@ class grouping {
   void scatter(std::byte* data, Forward forward, Backward backward) {
     restart();
     std::size_t full = 0;
-    forward(
-        [&](std::size_t stream, std::size_t n) { dealer_.pretend(stream, n, [&](std::size_t s) { note(full, s); }); });
+    forward([&](std::size_t stream, std::size_t n) {
+      dealer_.pretend(stream, n, [&](std::size_t s) { record_page(full, s); });
+    });
     take_apart(data, full);
     if (whole_) return;
     backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
@@ -83,7 +84,7 @@ class grouping {
  private:
   void restart();
   // The next full page is of this stream.
-  void note(std::size_t& full, std::size_t stream) {
+  void record_page(std::size_t& full, std::size_t stream) {
     pages_[full++] = static_cast<std::uint32_t>(stream);
     ++first_[stream + 1];
   }

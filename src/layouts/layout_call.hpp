@@ -20,7 +20,7 @@ struct layout_call {
   template <class Prepare>
   void enter(const layout_arguments& x, const layout_options& o, bool lacks_memory, Prepare prepare) {
     running.algorithm = "layouts";
-    running.meet(x.comm);
+    running.set_up(x.comm);
     running.stage([&] {
       const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
       prepare(e, agree(x, o, e, lacks_memory));

@@ -109,7 +109,7 @@ void layout_transfer::start() {
 bool layout_transfer::receive() {
   bool any = false;
   for (;;) {
-    for (; waiting_ < sizes_.slots && !posted_.over(); posted_.next()) {
+    for (; waiting_ < sizes_.slots && !posted_.at_end(); posted_.next()) {
       requests_.receive(sizes_.slots + next_post_, slot(sizes_.slots + next_post_),
                         static_cast<int>(chunk_bytes(posted_)), MPI_BYTE, posted_.peer(), tag_, comm_.get());
       next_post_ = (next_post_ + 1) % sizes_.slots;
@@ -128,7 +128,7 @@ bool layout_transfer::receive() {
 
 // Sends a chunk, or copies one of this rank's own; false: there was nothing to do.
 bool layout_transfer::send() {
-  if (sent_.over()) return false;
+  if (sent_.at_end()) return false;
   const std::size_t bytes = chunk_bytes(sent_);
   if (sent_.own() && !change_) {
     copier_.copy(sent_.walk, from_, to_);
@@ -153,15 +153,15 @@ bool layout_transfer::send() {
 
 // False where this rank waits for others.
 bool layout_transfer::progress() {
-  const auto room = [&](std::size_t) { return static_cast<count_t>(slot_bytes_); };
-  bool any = requests_.in_flight() > 0 && requests_.test_some([](std::size_t, const MPI_Status&) {}, room) > 0;
+  const auto capacity = [&](std::size_t) { return static_cast<count_t>(slot_bytes_); };
+  bool any = requests_.in_flight() > 0 && requests_.test_some([](std::size_t, const MPI_Status&) {}, capacity) > 0;
   any = receive() || any;
   return send() || any;
 }
 
 bool layout_transfer::test() {
   while (progress()) continue;
-  return sent_.over() && waiting_ == 0 && posted_.over() && requests_.in_flight() == 0;
+  return sent_.at_end() && waiting_ == 0 && posted_.at_end() && requests_.in_flight() == 0;
 }
 
 void layout_transfer::wait() {
@@ -175,11 +175,11 @@ void layout_transfer::account(statistics& s) const {
   s.bytes_copied += bytes_copied_;
 }
 
-void layout_transfer::describe(mpi::wait_record& note) const {
-  note.what = "chunks of a redistribution between layouts";
-  note.comm = comm_.get();
-  if (waiting_ > 0) note.miss(unpacked_.peer());
-  if (!sent_.over() && !sent_.own()) note.miss(sent_.peer());
+void layout_transfer::describe(mpi::wait_record& to) const {
+  to.what = "chunks of a redistribution between layouts";
+  to.comm = comm_.get();
+  if (waiting_ > 0) to.miss(unpacked_.peer());
+  if (!sent_.at_end() && !sent_.own()) to.miss(sent_.peer());
 }
 
 }  // namespace taquin::detail

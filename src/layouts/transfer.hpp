@@ -67,7 +67,7 @@ class layout_transfer final : public operation, private mpi::awaited {
     /// To the first chunk; those of this rank itself come last.
     void begin();
     void next();
-    [[nodiscard]] bool over() const noexcept { return step_ > all_.comm_.size(); }
+    [[nodiscard]] bool at_end() const noexcept { return step_ > all_.comm_.size(); }
     [[nodiscard]] bool own() const noexcept { return step_ == all_.comm_.size(); }
     [[nodiscard]] int peer() const noexcept;
     chunk_walk walk;
@@ -89,7 +89,7 @@ class layout_transfer final : public operation, private mpi::awaited {
     return static_cast<std::size_t>(s.walk.elements()) * element_;
   }
   [[nodiscard]] std::byte* slot(std::size_t number) const noexcept { return staging_.data() + number * slot_bytes_; }
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
 
   const layout_shape& shape_;
   transfer_sizes sizes_;

@@ -30,10 +30,10 @@ long local_ranks() noexcept {
 class message_of final : public awaited {
  public:
   message_of(int from, MPI_Comm comm) noexcept : from_(from), comm_(comm) {}
-  void describe(wait_record& note) const override {
-    note.what = "agreeing";
-    note.comm = comm_;
-    note.miss(from_);
+  void describe(wait_record& to) const override {
+    to.what = "agreeing";
+    to.comm = comm_;
+    to.miss(from_);
   }
 
  private:
@@ -53,7 +53,7 @@ void idle(const awaited* what) {
   if (anything_started()) progress_started();
   deadline::poll(what);
   present::poll();
-  meeting::poll();
+  set_up_scope::poll();
   sched_yield();
 }
 

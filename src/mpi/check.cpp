@@ -18,9 +18,9 @@ int class_of(int code) {
 }
 
 bool running() {
-  int begun = 0;
-  PMPI_Initialized(&begun);
-  return begun != 0 && !finalized();
+  int started = 0;
+  PMPI_Initialized(&started);
+  return started != 0 && !finalized();
 }
 
 bool finalized() {

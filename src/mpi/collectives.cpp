@@ -33,7 +33,7 @@ void run_to_its_end(const collective& c, std::span<const std::byte> from, std::s
 }
 
 // Memory for a collective's own copies of its arguments.
-using copies = detail::lasting_chunk<most_at_once + alignof(std::max_align_t), pieces>;
+using copies = detail::lasting_chunk<most_at_once + alignof(std::max_align_t), chunks>;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void join_bits(std::span<std::byte> all, std::size_t each, MPI_Comm comm) {
   const std::size_t mine = each * static_cast<std::size_t>(rank);
   std::ranges::fill(all.first(mine), std::byte{0});
   std::ranges::fill(all.subspan(mine + each), std::byte{0});
-  in_pieces(all, [&](std::span<std::byte> part) {
+  in_chunks(all, [&](std::span<std::byte> part) {
     run({}, part, "MPI_Iallreduce", [&](const void*, void* to, MPI_Request* request) {
       return begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, to, static_cast<int>(part.size()),
                        MPI_UNSIGNED_CHAR, MPI_BOR);

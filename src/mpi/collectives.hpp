@@ -36,7 +36,7 @@ class collective {
 inline constexpr std::size_t most_at_once = std::size_t{32} << 10U;
 /// So many collectives have memory of the process for that, outside every budget. Further ones, of more concurrent
 /// threads or after that many aborts, take a chunk of the heap.
-inline constexpr std::size_t pieces = 3;
+inline constexpr std::size_t chunks = 3;
 
 /// `from` and `to` have at most most_at_once bytes together.
 void run(const collective& c, std::span<const std::byte> from, std::span<std::byte> to, const char* call);
@@ -100,13 +100,13 @@ int bytes_of(std::span<T> values) noexcept {
   return static_cast<int>(values.size_bytes());
 }
 
-/// `piece(part)` for the parts of the values that one collective transfers, in order.
-template <class T, class Piece>
-void in_pieces(std::span<T> values, Piece piece) {
+/// `chunk(part)` for the parts of the values that one collective transfers, in order.
+template <class T, class Chunk>
+void in_chunks(std::span<T> values, Chunk chunk) {
   static_assert(sizeof(T) <= most_at_once);
   constexpr std::size_t most = most_at_once / sizeof(T);
   for (std::size_t at = 0; at == 0 || at < values.size(); at += most)
-    piece(values.subspan(at, std::min(most, values.size() - at)));
+    chunk(values.subspan(at, std::min(most, values.size() - at)));
 }
 
 /// More ranks than may each have a message pending at a late one.
@@ -120,7 +120,7 @@ void join_bits(std::span<std::byte> all, std::size_t each, MPI_Comm comm);
 /// Each value becomes the result over all ranks.
 template <class T>
 void allreduce(std::span<T> values, MPI_Op op, MPI_Comm comm) {
-  collectives::in_pieces(values, [&](std::span<T> part) {
+  collectives::in_chunks(values, [&](std::span<T> part) {
     collectives::run({}, std::as_writable_bytes(part), "MPI_Iallreduce",
                      [&](const void*, void* all, MPI_Request* request) {
                        return collectives::begin_one(PMPI_Allreduce, PMPI_Iallreduce, comm, request, MPI_IN_PLACE, all,
@@ -136,7 +136,7 @@ void allreduce(T& value, MPI_Op op, MPI_Comm comm) {
 /// The values of `root`, to all ranks.
 template <class T>
 void broadcast(std::span<T> values, int root, MPI_Comm comm) {
-  collectives::in_pieces(values, [&](std::span<T> part) {
+  collectives::in_chunks(values, [&](std::span<T> part) {
     collectives::run({}, std::as_writable_bytes(part), "MPI_Ibcast", [&](const void*, void* all, MPI_Request* request) {
       return collectives::begin_one(PMPI_Bcast, PMPI_Ibcast, comm, request, all, collectives::bytes_of(part), MPI_BYTE,
                                     root);

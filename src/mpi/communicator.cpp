@@ -355,10 +355,10 @@ void refuse_without(int who, std::string_view why, const call_record& r) {
 
 void call_record::leave(int first, std::string_view why) noexcept {
   if (lost.exchange(true)) return;
-  abort_record* const note = shown.load();
-  if (note == nullptr) return;
-  std::ranges::copy(why.substr(0, note->why.size() - 1), note->why.begin());
-  note->first.store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
+  abort_record* const to = shown.load();
+  if (to == nullptr) return;
+  std::ranges::copy(why.substr(0, to->why.size() - 1), to->why.begin());
+  to->first.store(static_cast<std::uint64_t>(first) + 1, std::memory_order_release);
 }
 
 abort_reason::abort_reason(const std::exception& e, int rank) noexcept : first(rank), why(e.what()) {

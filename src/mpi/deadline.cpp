@@ -12,7 +12,7 @@ namespace taquin::mpi {
 
 constinit progress_record here;
 constinit thread_local deadline* deadline::current_ = nullptr;
-constinit thread_local const leavers* meeting::current_ = nullptr;
+constinit thread_local const abort_source* set_up_scope::current_ = nullptr;
 
 void wait_record::miss(int rank) {
   if (std::ranges::find(missing, rank) == missing.end()) missing.push_back(rank);
@@ -50,7 +50,7 @@ deadline::deadline(double seconds) : outer_(current_), seconds_(seconds) {
   current_ = this;
 }
 
-double deadline::waited() const { return PMPI_Wtime() - begun_; }
+double deadline::waited() const { return PMPI_Wtime() - started_at_; }
 
 deadline::all_are_here::all_are_here() noexcept : deadline_(current_) {
   constexpr double least = 5;
@@ -66,7 +66,7 @@ deadline::all_are_here::~all_are_here() {
 void deadline::poll_clock(const awaited* what) {
   const double longest_gap = seconds_ / 10;
   const double now = PMPI_Wtime();
-  begun_ += std::max(now - looked_ - longest_gap, 0.0);
+  started_at_ += std::max(now - looked_ - longest_gap, 0.0);
   looked_ = now;
   if (reported_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
   reported_ = true;

@@ -23,7 +23,7 @@ struct wait_record {
 /// An object that ranks wait for.
 class awaited {
  public:
-  virtual void describe(wait_record& note) const = 0;
+  virtual void describe(wait_record& to) const = 0;
 
  protected:
   ~awaited() = default;
@@ -79,14 +79,14 @@ class deadline {
   [[nodiscard]] double waited() const;
 
  private:
-  void begin() noexcept { begun_ = looked_ = PMPI_Wtime(); }
+  void begin() noexcept { started_at_ = looked_ = PMPI_Wtime(); }
   void poll_clock(const awaited* what);
   /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
 
   static constinit thread_local deadline* current_;
   deadline* outer_;
-  double begun_ = 0;
+  double started_at_ = 0;
   double looked_ = 0;  // at the clock
   double seconds_;
   double not_before_ = 0;  // when it may expire
@@ -129,24 +129,24 @@ class present {
 };
 
 /// Where a rank polls for failure notifications.
-class leavers {
+class abort_source {
  public:
   /// Throws peer_aborted if there are any.
   virtual void check_for_aborts() const = 0;
 
  protected:
-  ~leavers() = default;
+  ~abort_source() = default;
 };
 
 /// Scope guard: this thread makes, together with the other ranks, the objects of the first call on a communicator:
 /// ranks have nothing yet in which they could be `present`.
-class meeting {
+class set_up_scope {
  public:
   /// Null: there are no failure notifications to poll for.
-  explicit meeting(const leavers* all) noexcept { current_ = all; }
-  meeting(const meeting&) = delete;
-  meeting& operator=(const meeting&) = delete;
-  ~meeting() { current_ = nullptr; }
+  explicit set_up_scope(const abort_source* all) noexcept { current_ = all; }
+  set_up_scope(const set_up_scope&) = delete;
+  set_up_scope& operator=(const set_up_scope&) = delete;
+  ~set_up_scope() { current_ = nullptr; }
 
   static void poll() {
     if (on()) current_->check_for_aborts();
@@ -154,14 +154,14 @@ class meeting {
   [[nodiscard]] static bool on() noexcept { return current_ != nullptr; }
 
  private:
-  static constinit thread_local const leavers* current_;
+  static constinit thread_local const abort_source* current_;
 };
 
 /// True if a wait may end with an error though its peer has none.
-inline bool may_give_up() noexcept { return deadline::on() || present::on() || meeting::on(); }
+inline bool may_give_up() noexcept { return deadline::on() || present::on() || set_up_scope::on(); }
 
 /// True if a rank must not wait inside the MPI library: others' plans need progress, there is a deadline, or failure
 /// notifications arrive elsewhere.
-inline bool must_poll() noexcept { return anything_started() || deadline::on() || meeting::on(); }
+inline bool must_poll() noexcept { return anything_started() || deadline::on() || set_up_scope::on(); }
 
 }  // namespace taquin::mpi

@@ -22,17 +22,18 @@ count_t sent_bytes(const MPI_Status& status) {
 
 }  // namespace
 
-void fail_truncated(const MPI_Status& status, count_t room, const char* call) {
+void fail_truncated(const MPI_Status& status, count_t capacity, const char* call) {
   const count_t sent = sent_bytes(status);
-  const std::string size = sent > room ? fmt::format("{} bytes", sent) : "more";
-  throw mpi_error(fmt::format("{}: rank {} sends {} where {} bytes are expected", call, status.MPI_SOURCE, size, room),
-                  MPI_ERR_TRUNCATE, MPI_ERR_TRUNCATE, call);
+  const std::string size = sent > capacity ? fmt::format("{} bytes", sent) : "more";
+  throw mpi_error(
+      fmt::format("{}: rank {} sends {} where {} bytes are expected", call, status.MPI_SOURCE, size, capacity),
+      MPI_ERR_TRUNCATE, MPI_ERR_TRUNCATE, call);
 }
 
 void refuse_truncation(const truncation& t, int rank) {
-  const std::string sent = t.sent > t.room ? fmt::format("{}", t.sent) : "more";
+  const std::string sent = t.sent > t.capacity ? fmt::format("{}", t.sent) : "more";
   throw usage_error(
-      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", t.sender, sent, rank, t.room),
+      fmt::format("rank {} sends {} bytes to rank {}, which expects {} bytes", t.sender, sent, rank, t.capacity),
       MPI_ERR_TRUNCATE, rank, t.sender);
 }
 
@@ -81,10 +82,10 @@ bool abandon(MPI_Request& request, request_kind what) noexcept {
 }
 
 // A failed request is complete, although some MPI libraries keep it.
-void request_set::failed(std::size_t i, const MPI_Status& status, count_t room, const char* call) {
+void request_set::failed(std::size_t i, const MPI_Status& status, count_t capacity, const char* call) {
   if (class_of(status.MPI_ERROR) != MPI_ERR_TRUNCATE) fail(status.MPI_ERROR, call);
-  if (!keeps_truncations_) fail_truncated(status, room, call);
-  if (!kept_) kept_ = truncation{status.MPI_SOURCE, sent_bytes(status), room};
+  if (!keeps_truncations_) fail_truncated(status, capacity, call);
+  if (!kept_) kept_ = truncation{status.MPI_SOURCE, sent_bytes(status), capacity};
   const bool persistent = kinds_[i] == kind::persistent_send || kinds_[i] == kind::persistent_receive;
   if (!persistent && requests_[i] != MPI_REQUEST_NULL) PMPI_Request_free(&requests_[i]);
   requests_[i] = MPI_REQUEST_NULL;

@@ -39,15 +39,15 @@ void leave_to_library(MPI_Request& request) noexcept;
 /// A message that is longer than its buffer.
 struct truncation {
   int sender = -1;
-  count_t sent = 0;  ///< not more than `room` where it is not known
-  count_t room = 0;
+  count_t sent = 0;  ///< not more than `capacity` where it is not known
+  count_t capacity = 0;
 };
 
 /// Throws usage_error on the rank that received too much, like a call that has completed all its rounds.
 [[noreturn]] void refuse_truncation(const truncation& t, int rank);
 
 /// The error of a message that is longer than its buffer: "rank 3 sends 28 bytes where 16 are expected".
-[[noreturn]] void fail_truncated(const MPI_Status& status, count_t room, const char* call);
+[[noreturn]] void fail_truncated(const MPI_Status& status, count_t capacity, const char* call);
 
 /// Requests by number, which their owner chooses.
 class request_set {
@@ -111,35 +111,35 @@ class request_set {
     fail(code, "MPI_Start");
   }
 
-  /// Completes what can be completed and calls done(number, status) for each; returns how many. `room(number)` is the
+  /// Completes what can be completed and calls done(number, status) for each; returns how many. `capacity(number)` is the
   /// size of a receive's buffer in bytes. Throws mpi_error if a message could not be received.
-  template <class Done, class Room>
-  std::size_t test_some(Done done, Room room) {
-    return some(false, done, room);
+  template <class Done, class Capacity>
+  std::size_t test_some(Done done, Capacity capacity) {
+    return some(false, done, capacity);
   }
   /// The same, but waits until there is something to complete.
-  template <class Done, class Room>
-  std::size_t wait_some(Done done, Room room) {
-    if (end_ <= window && !must_poll()) return some(true, done, room);
+  template <class Done, class Capacity>
+  std::size_t wait_some(Done done, Capacity capacity) {
+    if (end_ <= window && !must_poll()) return some(true, done, capacity);
     backoff waiting(what_);
     for (;;) {
-      if (const std::size_t n = some(false, done, room); n > 0 || in_flight_ == 0) return n;
+      if (const std::size_t n = some(false, done, capacity); n > 0 || in_flight_ == 0) return n;
       waiting.pause();
     }
   }
   /// Completes all, or, with `block` false, returns whether they are complete.
-  template <class Room>
-  bool complete_all(bool block, Room room) {
+  template <class Capacity>
+  bool complete_all(bool block, Capacity capacity) {
     if (block && must_poll()) {
-      for (backoff waiting(what_); !complete_all(false, room);) waiting.pause();
+      for (backoff waiting(what_); !complete_all(false, capacity);) waiting.pause();
       return true;
     }
     if (block) {
       for (std::size_t i = 0; i < end_; ++i)
-        if (active(i)) wait_for(i, room);
+        if (active(i)) wait_for(i, capacity);
     } else {
       for (std::size_t begin = 0; begin < end_; begin += window)
-        if (!test_window(begin, room)) return false;
+        if (!test_window(begin, capacity)) return false;
     }
     in_flight_ = end_ = 0;
     return true;
@@ -172,8 +172,8 @@ class request_set {
     return static_cast<int>(std::min(window, end_ - begin));
   }
 
-  template <class Done, class Room>
-  std::size_t some(bool block, Done& done, Room& room) {
+  template <class Done, class Capacity>
+  std::size_t some(bool block, Done& done, Capacity& capacity) {
     std::size_t total = 0;
     const std::size_t end = end_;
     completions c;
@@ -184,7 +184,7 @@ class request_set {
                 : PMPI_Testsome(window_size(begin), &requests_[begin], &n, c.numbers.data(), c.statuses.data());
       if (n == MPI_UNDEFINED) n = 0;
       if (code != MPI_SUCCESS) [[unlikely]]
-        check_for_failures(code, begin, n, c, room, block ? "MPI_Waitsome" : "MPI_Testsome");
+        check_for_failures(code, begin, n, c, capacity, block ? "MPI_Waitsome" : "MPI_Testsome");
       for (int k = 0; k < n; ++k) {
         const auto at = detail::as_size(k);
         c.numbers[at] += static_cast<int>(begin);
@@ -199,26 +199,26 @@ class request_set {
     return total;
   }
 
-  template <class Room>
-  void wait_for(std::size_t i, Room& room) {
+  template <class Capacity>
+  void wait_for(std::size_t i, Capacity& capacity) {
     MPI_Status status;
     const int code = wait_inside(requests_[i], &status);
     if (code != MPI_SUCCESS) [[unlikely]] {
       status.MPI_ERROR = code;
-      failed(i, status, receives(i) ? room(i) : 0, "MPI_Wait");
+      failed(i, status, receives(i) ? capacity(i) : 0, "MPI_Wait");
     }
     requests_[i] = MPI_REQUEST_NULL;
   }
 
-  template <class Room>
-  bool test_window(std::size_t begin, Room& room) {
+  template <class Capacity>
+  bool test_window(std::size_t begin, Capacity& capacity) {
     int done = 1;
     completions c;
     const int n = window_size(begin);
     const int code = PMPI_Testall(n, &requests_[begin], &done, c.statuses.data());
     if (code != MPI_SUCCESS) [[unlikely]] {
       for (int k = 0; k < n; ++k) c.numbers[detail::as_size(k)] = k;
-      if (check_for_failures(code, begin, n, c, room, "MPI_Testall")) return false;
+      if (check_for_failures(code, begin, n, c, capacity, "MPI_Testall")) return false;
       done = 1;
     }
     if (done == 0) return false;
@@ -227,8 +227,9 @@ class request_set {
   }
 
   // Throws, or keeps the message that was too long; true when other requests are still pending.
-  template <class Room>
-  bool check_for_failures(int code, std::size_t begin, int n, const completions& c, Room& room, const char* call) {
+  template <class Capacity>
+  bool check_for_failures(int code, std::size_t begin, int n, const completions& c, Capacity& capacity,
+                          const char* call) {
     if (class_of(code) != MPI_ERR_IN_STATUS) fail(code, call);
     bool pending = false;
     for (int k = 0; k < n; ++k) {
@@ -236,7 +237,7 @@ class request_set {
       const std::size_t i = begin + detail::as_size(c.numbers[detail::as_size(k)]);
       pending = pending || status.MPI_ERROR == MPI_ERR_PENDING;
       if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
-      failed(i, status, receives(i) ? room(i) : 0, call);
+      failed(i, status, receives(i) ? capacity(i) : 0, call);
     }
     return pending;
   }
@@ -244,7 +245,7 @@ class request_set {
   [[nodiscard]] bool receives(std::size_t i) const noexcept {
     return kinds_[i] == kind::receive || kinds_[i] == kind::persistent_receive;
   }
-  void failed(std::size_t i, const MPI_Status& status, count_t room, const char* call);
+  void failed(std::size_t i, const MPI_Status& status, count_t capacity, const char* call);
 
   std::pmr::vector<MPI_Request> requests_;
   std::pmr::vector<kind> kinds_;

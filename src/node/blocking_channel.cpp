@@ -104,7 +104,7 @@ void serve(kept_channel spare, comm_channel& fresh) noexcept {
   spare.record->renew(*fresh.record);
   static_cast<kept_channel&>(fresh) = std::move(spare);
   fresh.shared.serve(fresh.record.get());
-  fresh.record->shown = &fresh.shared.note(fresh.shared.rank());
+  fresh.record->shown = &fresh.shared.abort_of(fresh.shared.rank());
   bytes_of_channels += fresh.bytes;
   fresh.made = true;
 }
@@ -130,7 +130,7 @@ comm_channel* by_spare(MPI_Comm comm) {
   }
   spare.shared.publish_here();
   serve(std::move(spare), *fresh);
-  if (!fresh->shared.meet_again()) {
+  if (!fresh->shared.synchronize_again()) {
     all.drop(number);
     fresh->shared.publish_gone();
     return nullptr;
@@ -169,7 +169,7 @@ comm_channel* make(MPI_Comm comm) {
   }
   if (!a->shared.empty()) {
     bytes_of_channels += a->bytes = bytes;
-    a->record->shown = &a->shared.note(a->shared.rank());
+    a->record->shown = &a->shared.abort_of(a->shared.rank());
   }
   a->made = true;
   return keep(comm, std::move(a));

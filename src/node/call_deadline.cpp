@@ -17,18 +17,18 @@ namespace taquin::detail {
 namespace {
 
 // As ranks of the call's communicator.
-void translate(mpi::wait_record& note, MPI_Comm to) {
-  if (note.comm == MPI_COMM_NULL || note.comm == to || note.missing.empty()) return;
+void translate(mpi::wait_record& found, MPI_Comm to) {
+  if (found.comm == MPI_COMM_NULL || found.comm == to || found.missing.empty()) return;
   MPI_Group from_group = MPI_GROUP_NULL;
   MPI_Group to_group = MPI_GROUP_NULL;
-  TAQUIN_MPI(PMPI_Comm_group(note.comm, &from_group));
+  TAQUIN_MPI(PMPI_Comm_group(found.comm, &from_group));
   TAQUIN_MPI(PMPI_Comm_group(to, &to_group));
-  std::vector<int> ranks(note.missing.size());
-  TAQUIN_MPI(PMPI_Group_translate_ranks(from_group, static_cast<int>(ranks.size()), note.missing.data(), to_group,
+  std::vector<int> ranks(found.missing.size());
+  TAQUIN_MPI(PMPI_Group_translate_ranks(from_group, static_cast<int>(ranks.size()), found.missing.data(), to_group,
                                         ranks.data()));
   TAQUIN_MPI(PMPI_Group_free(&from_group));
   TAQUIN_MPI(PMPI_Group_free(&to_group));
-  note.missing = ranks;
+  found.missing = ranks;
 }
 
 std::string in_quotes(const char* name) {
@@ -53,14 +53,14 @@ call_timeout call_timeout::of(const options& o) noexcept {
 }
 
 // If nothing else is known: the ranks of this node that have not entered this call, or have ended.
-void call_deadline::find_missing(mpi::wait_record& note) const {
+void call_deadline::find_missing(mpi::wait_record& found) const {
   if (on_.records == nullptr) return;
   int own = 0;
   TAQUIN_MPI(PMPI_Comm_rank(on_.comm, &own));
   for (int rank = 0; rank < static_cast<int>(on_.records->of.size()); ++rank) {
     if (rank == own) continue;
     const rank_state s = poll_at(on_.records->of[as_size(rank)]);
-    if (s.gone || (s.known && s.calls < number_)) note.miss(rank);
+    if (s.gone || (s.known && s.calls < number_)) found.miss(rank);
   }
 }
 
@@ -75,17 +75,17 @@ std::string call_deadline::report(const mpi::awaited* what) const {
         "{} the first call of {}: {}\n"
         "taquin:   which ranks it waits for is not known in the first call\n",
         who, in_quotes(mpi::make_call_record(on_.comm)->name.data()), name_of_call(call_word_));
-  mpi::wait_record note;
-  if (what != nullptr) what->describe(note);
-  translate(note, on_.comm);
-  if (note.missing.empty()) find_missing(note);
+  mpi::wait_record found;
+  if (what != nullptr) what->describe(found);
+  translate(found, on_.comm);
+  if (found.missing.empty()) find_missing(found);
   std::string text =
       fmt::format("{} call {} of {}: {}, algorithm {}{}{}\n", who, number_, in_quotes(on_.calls->name.data()),
                   name_of_call(call_word_), algorithm_.empty() ? "not chosen yet" : algorithm_,
-                  note.what.empty() ? "" : ", ", note.what);
-  if (note.missing.empty()) text += "taquin:   which ranks it waits for is not known\n";
-  std::ranges::sort(note.missing);
-  for (const int rank : note.missing) {
+                  found.what.empty() ? "" : ", ", found.what);
+  if (found.missing.empty()) text += "taquin:   which ranks it waits for is not known\n";
+  std::ranges::sort(found.missing);
+  for (const int rank : found.missing) {
     const peer_record* const place =
         on_.records != nullptr && rank >= 0 && rank < ranks ? &on_.records->of[as_size(rank)] : nullptr;
     text +=

@@ -40,7 +40,7 @@ class call_deadline final : public mpi::deadline {
       : deadline(p.seconds), on_(on), call_word_(call_word), number_(number), algorithm_(algorithm), then_(p.then) {}
 
   /// The ranks have synchronized, in the call `number`.
-  void meet(const mpi::call_record* calls, const peer_records* records, std::uint64_t number) noexcept {
+  void entered(const mpi::call_record* calls, const peer_records* records, std::uint64_t number) noexcept {
     on_.calls = calls;
     on_.records = records;
     number_ = number;
@@ -49,7 +49,7 @@ class call_deadline final : public mpi::deadline {
  private:
   void expired(const mpi::awaited* what) override;
   [[nodiscard]] std::string report(const mpi::awaited* what) const;
-  void find_missing(mpi::wait_record& note) const;
+  void find_missing(mpi::wait_record& found) const;
 
   known_comm on_;
   std::uint64_t call_word_;

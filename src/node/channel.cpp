@@ -181,7 +181,7 @@ void channel::set_polls(std::span<const node_member> all) noexcept {
 bool channel::may_be_spare() const noexcept {
   if (empty()) return false;
   for (int rank = 0; rank < size(); ++rank)
-    if (note(rank).first.load(std::memory_order_acquire) != 0) return false;
+    if (abort_of(rank).first.load(std::memory_order_acquire) != 0) return false;
   return true;
 }
 #endif
@@ -251,13 +251,13 @@ void channel::check_for_aborts() const {
 void channel::poll_records() const {
   mpi::check_for_failures(*calls_);
   for (int rank = 0; rank < size(); ++rank)
-    if (const std::uint64_t first = note(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
-      mpi::refuse_without(static_cast<int>(first) - 1, note(rank).why.data(), *calls_);
+    if (const std::uint64_t first = abort_of(rank).first.load(std::memory_order_acquire); first != 0 && rank != rank_)
+      mpi::refuse_without(static_cast<int>(first) - 1, abort_of(rank).why.data(), *calls_);
 }
 
-void channel::describe(mpi::wait_record& note) const {
-  note.what = "in shared memory";
-  for_each_missing([&](int rank) { note.miss(rank); });
+void channel::describe(mpi::wait_record& to) const {
+  to.what = "in shared memory";
+  for_each_missing([&](int rank) { to.miss(rank); });
 }
 
 }  // namespace taquin::detail

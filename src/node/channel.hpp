@@ -41,7 +41,7 @@ struct alignas(64) mailbox {
     payload,    ///< in the sender's payload area, at offset `place`
     remote,     ///< in the sender's memory, at address `place`: the reader fetches it
     mapped,     ///< in a shared buffer of the sender: the reader maps it and copies; `data` identifies the buffer
-    pieces,     ///< in chunks through the payload area, in the steps that follow
+    chunks,     ///< in chunks through the payload area, in the steps that follow
     record,     ///< no block: the sender's payload area begins with a record for all
     offered,    ///< as `mapped` if `data` names a shared buffer, otherwise as `remote`: the reader claims it first
     claimed,    ///< offered before: the reader copies it
@@ -105,7 +105,7 @@ struct node_member {
   std::uint64_t spare = 0;      ///< which channel of a freed communicator it has cached for these ranks; 0: none
 };
 
-class channel final : private mpi::awaited, public mpi::leavers {
+class channel final : private mpi::awaited, public mpi::abort_source {
  public:
   /// A channel for all ranks of `comm` with two buffers of `payload` bytes for each. Collective over `comm`; two
   /// small collectives. Empty on all ranks unless all are on one machine and all could map the memory.
@@ -141,7 +141,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
   /// Waits for the others' answers; false if one of them is gone. Otherwise the channel is no longer provisional.
-  bool meet_again() {
+  bool synchronize_again() {
     return all_arrived([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
   }
   /// A payload area that serves blocking calls of `ranks` ranks.
@@ -192,7 +192,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
     return from(writer).step.load(std::memory_order_acquire) >= step_;
   }
   /// Where a rank publishes that it has aborted a call.
-  [[nodiscard]] mpi::abort_record& note(int rank) const noexcept {
+  [[nodiscard]] mpi::abort_record& abort_of(int rank) const noexcept {
     return *reinterpret_cast<mpi::abort_record*>(part(rank) + mailboxes_bytes() + mailbox_bytes);
   }
   /// The number of this step.
@@ -272,7 +272,7 @@ class channel final : private mpi::awaited, public mpi::leavers {
   }
   void pause(int polls) const;
   void check_for_ended() const;
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
   /// f(rank) for each rank that this one waits for.
   template <class F>
   void for_each_missing(F f) const;

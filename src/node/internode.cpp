@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
 constexpr std::size_t most_of_process = std::size_t{256} << 20U;
-constexpr std::size_t piece_bytes = std::size_t{56} << 10U;  // below the size that Open MPI sends eagerly over TCP
+constexpr std::size_t chunk_bytes = std::size_t{56} << 10U;  // below the size that Open MPI sends eagerly over TCP
 
-constexpr std::size_t pieces_of(std::size_t bytes) noexcept { return (bytes + piece_bytes - 1) / piece_bytes; }
+constexpr std::size_t chunks_of(std::size_t bytes) noexcept { return (bytes + chunk_bytes - 1) / chunk_bytes; }
 
 std::atomic<std::size_t> taken{0};  // by all steps of this process
 
@@ -184,11 +184,11 @@ internode::internode(mpi::communicator& comm, std::shared_ptr<const node_view> n
   std::size_t staged = 0;
   for (int d = 1; d < all_nodes().groups(); ++d) {
     const std::size_t there = memory_.message_bytes(node_, node_at(d));
-    pieces_ = std::max({pieces_, pieces_of(there), pieces_of(memory_.message_bytes(node_at(d), node_))});
+    chunks_ = std::max({chunks_, chunks_of(there), chunks_of(memory_.message_bytes(node_at(d), node_))});
     if (handles(d)) staged += there;
   }
   staging_.resize(staged);
-  requests_.resize(2 * pieces_ * as_size(all_nodes().groups() - 1));
+  requests_.resize(2 * chunks_ * as_size(all_nodes().groups() - 1));
   requests_.describe_by(this);
   share_ = memory_.bytes() / as_size(members_) + staged;
   taken += share_;
@@ -210,17 +210,17 @@ void internode::begin(int tag) {
   post_receives();
 }
 
-std::size_t internode::request(int distance, bool send, std::size_t piece) const noexcept {
-  return (2 * as_size(distance - 1) + (send ? 1U : 0U)) * pieces_ + piece;
+std::size_t internode::request(int distance, bool send, std::size_t chunk) const noexcept {
+  return (2 * as_size(distance - 1) + (send ? 1U : 0U)) * chunks_ + chunk;
 }
 
 // For the message from the node at this distance before this one.
-void internode::receive_piece(int distance, std::size_t piece, std::size_t end) {
+void internode::receive_chunk(int distance, std::size_t chunk, std::size_t end) {
   const int from = node_at(all_nodes().groups() - distance);
   const int rank = all_nodes().member(from, (distance - 1) % all_nodes().size(from));
-  const std::size_t begin = piece * piece_bytes;
-  requests_.receive(request(distance, false, piece), memory_.message(from) + begin,
-                    static_cast<int>(std::min(end - begin, piece_bytes)), MPI_BYTE, rank, tag_, comm_.get());
+  const std::size_t begin = chunk * chunk_bytes;
+  requests_.receive(request(distance, false, chunk), memory_.message(from) + begin,
+                    static_cast<int>(std::min(end - begin, chunk_bytes)), MPI_BYTE, rank, tag_, comm_.get());
 }
 
 void internode::post_receives() {
@@ -229,20 +229,20 @@ void internode::post_receives() {
     if (!handles(d)) continue;
     ++messages_missing_;
     missing_[as_size(d)] = 1;
-    receive_piece(d, 0, memory_.message_bytes(node_at(groups - d), node_));
+    receive_chunk(d, 0, memory_.message_bytes(node_at(groups - d), node_));
   }
 }
 
 // The first chunk has the length of the message.
 void internode::arrived(std::size_t number) {
-  const std::size_t which = number / pieces_;
+  const std::size_t which = number / chunks_;
   if (which % 2 != 0) return;
   const int distance = static_cast<int>(which / 2) + 1;
   const int from = node_at(all_nodes().groups() - distance);
-  if (number % pieces_ == 0) {
+  if (number % chunks_ == 0) {
     const std::size_t end = memory_.inbox(from).bytes();
-    missing_[as_size(distance)] = pieces_of(end);
-    for (std::size_t piece = 1; piece < pieces_of(end); ++piece) receive_piece(distance, piece, end);
+    missing_[as_size(distance)] = chunks_of(end);
+    for (std::size_t chunk = 1; chunk < chunks_of(end); ++chunk) receive_chunk(distance, chunk, end);
   }
   if (--missing_[as_size(distance)] > 0) return;
   --messages_missing_;
@@ -285,9 +285,9 @@ struct internode::outgoing {
   void send(bool last) {
     const int to = all.node_at(distance);
     const int rank = all.all_nodes().member(to, (distance - 1) % all.all_nodes().size(to));
-    while (filled - sent >= piece_bytes || (last && filled > sent)) {
-      const std::size_t bytes = std::min(filled - sent, piece_bytes);
-      all.requests_.send(all.request(distance, true, sent / piece_bytes), message + sent, static_cast<int>(bytes),
+    while (filled - sent >= chunk_bytes || (last && filled > sent)) {
+      const std::size_t bytes = std::min(filled - sent, chunk_bytes);
+      all.requests_.send(all.request(distance, true, sent / chunk_bytes), message + sent, static_cast<int>(bytes),
                          MPI_BYTE, rank, all.tag_, all.comm_.get());
       sent += bytes;
       ++all.messages_;
@@ -334,7 +334,7 @@ void internode::send_message(outgoing& to) {
 void internode::take_messages() {
   if (requests_.in_flight() == 0) return;
   requests_.test_some([&](std::size_t number, const MPI_Status&) { arrived(number); },
-                      [](std::size_t) { return static_cast<count_t>(piece_bytes); });
+                      [](std::size_t) { return static_cast<count_t>(chunk_bytes); });
 }
 
 // Continues where it stopped the last time.
@@ -351,12 +351,12 @@ void internode::publish(const record& mine) {
 // The messages to this rank, and from one handler the records of the node's ranks: each rank's record once in all.
 void internode::leave_records(combine learn) {
   const int groups = all_nodes().groups();
-  bool begun = local_ == 0;
+  bool started = local_ == 0;
   for (int d = 1; d < groups; ++d) {
     if (!handles(d)) continue;
     const record theirs = memory_.inbox(node_at(groups - d)).what();
-    begun ? learn(known_, theirs) : static_cast<void>(known_ = theirs);
-    begun = true;
+    started ? learn(known_, theirs) : static_cast<void>(known_ = theirs);
+    started = true;
   }
   memory_.record_of_handler(local_).put(known_);
   memory_.raise(memory_.flag_of_handler(local_));
@@ -422,16 +422,16 @@ std::size_t internode::footprint(int ranks, int nodes, int largest_node, int sma
 }
 
 // Ranks of the node that have not arrived; when all have, those that have not sent this node its message.
-void internode::describe(mpi::wait_record& note) const {
-  note.what = "agreeing";
-  note.comm = comm_.get();
+void internode::describe(mpi::wait_record& to) const {
+  to.what = "agreeing";
+  to.comm = comm_.get();
   for (int i = 0; i < members_; ++i)
-    if (!memory_.set(memory_.flag_of_member(i))) note.miss(all_nodes().member(node_, i));
-  if (!note.missing.empty()) return;
+    if (!memory_.set(memory_.flag_of_member(i))) to.miss(all_nodes().member(node_, i));
+  if (!to.missing.empty()) return;
   const int groups = all_nodes().groups();
   for (int d = 1; d < groups; ++d) {
     const int from = node_at(groups - d);
-    if (!memory_.set(memory_.flag_of_node(from))) note.miss(all_nodes().member(from, (d - 1) % all_nodes().size(from)));
+    if (!memory_.set(memory_.flag_of_node(from))) to.miss(all_nodes().member(from, (d - 1) % all_nodes().size(from)));
   }
 }
 

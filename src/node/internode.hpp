@@ -169,8 +169,8 @@ class internode final : private mpi::awaited {
   [[nodiscard]] int node_at(int distance) const noexcept { return (node_ + distance) % all_nodes().groups(); }
   [[nodiscard]] bool handles(int distance) const noexcept { return (distance - 1) % members_ == local_; }
   [[nodiscard]] int handlers() const noexcept { return std::min(members_, all_nodes().groups() - 1); }
-  [[nodiscard]] std::size_t request(int distance, bool send, std::size_t piece) const noexcept;
-  void receive_piece(int distance, std::size_t piece, std::size_t end);
+  [[nodiscard]] std::size_t request(int distance, bool send, std::size_t chunk) const noexcept;
+  void receive_chunk(int distance, std::size_t chunk, std::size_t end);
   void post_receives();
   void arrived(std::size_t number);
   struct outgoing;
@@ -180,7 +180,7 @@ class internode final : private mpi::awaited {
   void leave_records(combine learn);
   using flag_of = std::byte* (internode_memory::*)(int) const noexcept;
   [[nodiscard]] bool all_set(std::size_t& looked, int n, flag_of flag) const;
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
 
   mpi::communicator& comm_;
   std::shared_ptr<const node_view> nodes_;
@@ -191,8 +191,8 @@ class internode final : private mpi::awaited {
   std::size_t share_ = 0;
   memory_budget memory_of_messages_;
   std::pmr::vector<std::byte> staging_{&memory_of_messages_};  // messages that this rank sends
-  std::size_t pieces_ = 1;                                     // of a message, at most
-  mpi::request_set requests_;                                  // of each distance: pieces_ receives, and as many sends
+  std::size_t chunks_ = 1;                                     // of a message, at most
+  mpi::request_set requests_;                                  // of each distance: chunks_ receives, and as many sends
   std::vector<std::size_t> missing_;                           // of each distance: chunks that have not arrived
   int tag_ = 0;
   std::size_t next_ = 0;            // rank of order() that the next block is for

@@ -107,14 +107,14 @@ bool node_offers::fetch(int writer, count_t offset, count_t expected, std::span<
   const int there = node_.index(writer);
   if (there < 0) return false;
   descriptor& b = of(there, c_.rank());
-  const std::uint32_t n = b.noted.load(std::memory_order_relaxed);
-  if (n - b.seen.load(std::memory_order_acquire) == notes) return false;
+  const std::uint32_t n = b.completed.load(std::memory_order_relaxed);
+  if (n - b.seen.load(std::memory_order_acquire) == most_completions) return false;
   std::uint32_t free = offered;
   if (!b.now.compare_exchange_strong(free, claimed, std::memory_order_acq_rel)) return false;
   const bool copied = b.length == expected && copy(there, offset, to, length);
   if (copied) {
-    b.fetched[n % notes] = {offset, length};
-    b.noted.store(n + 1, std::memory_order_release);
+    b.fetched[n % most_completions] = {offset, length};
+    b.completed.store(n + 1, std::memory_order_release);
   }
   b.now.store(offered, std::memory_order_release);
   return copied;
@@ -124,9 +124,9 @@ std::optional<node_offers::part> node_offers::next_fetched() {
   for (int k = 0; k < c_.size(); ++k, next_ = (next_ + 1) % c_.size()) {
     descriptor& b = of(c_.rank(), next_);
     const std::uint32_t seen = b.seen.load(std::memory_order_relaxed);
-    if (b.noted.load(std::memory_order_acquire) == seen) continue;
-    const auto& note = b.fetched[seen % notes];
-    const part p{node_.member(next_), note[0], note[1]};
+    if (b.completed.load(std::memory_order_acquire) == seen) continue;
+    const auto& one = b.fetched[seen % most_completions];
+    const part p{node_.member(next_), one[0], one[1]};
     b.seen.store(seen + 1, std::memory_order_release);
     return p;
   }
@@ -148,7 +148,7 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   if (all == 0) return 0;
   const int there = node_.index(peer);
   descriptor& both = counters(there);
-  const count_t at = both.begun.fetch_add(units, std::memory_order_relaxed);
+  const count_t at = both.started.fetch_add(units, std::memory_order_relaxed);
   if (at >= all) return 0;
   const count_t n = std::min(units, all - at);
   if (swap(there, at, room, n)) both.swapped.fetch_add(n, std::memory_order_release);

@@ -81,8 +81,8 @@ class node_offers {
   /// Serves the swap requests of peers that may not read this rank's memory. Local; does not wait.
   void give_what_is_requested() const noexcept { c_.give_what_is_requested(); }
   /// How many units either rank has started to swap, and how many are swapped.
-  [[nodiscard]] count_t begun(int peer) const noexcept {
-    return counters(node_.index(peer)).begun.load(std::memory_order_acquire);
+  [[nodiscard]] count_t started(int peer) const noexcept {
+    return counters(node_.index(peer)).started.load(std::memory_order_acquire);
   }
   [[nodiscard]] count_t done(int peer) const noexcept {
     return counters(node_.index(peer)).swapped.load(std::memory_order_acquire);
@@ -94,7 +94,7 @@ class node_offers {
 
  private:
   enum state : std::uint32_t { nothing, offered, claimed };
-  static constexpr std::uint32_t notes = 11;
+  static constexpr std::uint32_t most_completions = 11;
 
   // Data of one array.
   struct place {
@@ -114,10 +114,10 @@ class node_offers {
     count_t back = 0;
     count_t at = 0;
     // Written by the reader.
-    alignas(64) std::atomic<std::uint32_t> noted{0};
-    std::array<std::array<count_t, 2>, notes> fetched{};  // offset and length
+    alignas(64) std::atomic<std::uint32_t> completed{0};
+    std::array<std::array<count_t, 2>, most_completions> fetched{};  // offset and length
     // Written by both, in the descriptor of the lower one.
-    alignas(64) std::atomic<count_t> begun{0};
+    alignas(64) std::atomic<count_t> started{0};
     std::atomic<count_t> swapped{0};
   };
 

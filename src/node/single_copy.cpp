@@ -63,15 +63,15 @@ int copy_all(copier call, pid_t process, std::span<const remote_part> parts, Slo
 }
 
 // Through memory that begins at the same offset in a page as the source.
-int copy_by_way(pid_t process, const remote_part& part) noexcept {
+int copy_through_buffer(pid_t process, const remote_part& part) noexcept {
   constexpr std::size_t page_bytes = 4096;
   constexpr std::size_t most = 4 * page_bytes;
   alignas(page_bytes) std::array<std::byte, most + page_bytes> memory;
-  std::byte* const way = memory.data() + part.address % page_bytes;
+  std::byte* const buffer = memory.data() + part.address % page_bytes;
   for (std::size_t done = 0; done < part.bytes; done += most) {
     const std::size_t n = std::min(most, part.bytes - done);
-    if (const int code = copy(process_vm_readv, process, part.address + done, way, n); code != 0) return code;
-    copy_bytes(static_cast<std::byte*>(part.to) + done, way, n);
+    if (const int code = copy(process_vm_readv, process, part.address + done, buffer, n); code != 0) return code;
+    copy_bytes(static_cast<std::byte*>(part.to) + done, buffer, n);
   }
   return 0;
 }
@@ -80,7 +80,7 @@ int copy_by_way(pid_t process, const remote_part& part) noexcept {
 
 int single_copy(pid_t process, std::uint64_t address, void* to, std::size_t bytes) noexcept {
   const remote_part part{address, to, bytes};
-  if (is_slow(part)) return copy_by_way(process, part);
+  if (is_slow(part)) return copy_through_buffer(process, part);
   return copy(process_vm_readv, process, address, static_cast<std::byte*>(to), bytes);
 }
 

@@ -107,7 +107,7 @@ void plan_state::run() {
   });
   const mpi::communicator* const comm = running.comm();
   chooser* const choices = running.is_plan() || comm == nullptr ? nullptr : chooser::find(*comm);
-  if (choices != nullptr) choices->took(PMPI_Wtime() - begun);
+  if (choices != nullptr) choices->took(PMPI_Wtime() - started_at);
   if (tuned != nullptr) chosen = tuned->running();
   end();
 }

@@ -67,7 +67,7 @@ struct plan_state final {
   std::optional<level_names> levels;       // that taquin has chosen
   operation_ptr body;
   const autotuner* tuned = nullptr;  // the body, if the plan tunes itself
-  seconds begun = PMPI_Wtime();
+  seconds started_at = PMPI_Wtime();
   bool by_thread = false;  // the progress thread progresses it
   bool fits_step = false;  // a blocking call, whose step may lack blocks because a rank has not read the profile
   bool again = false;      // in its step, after the profile was read and refused: nothing is prepared

@@ -40,7 +40,7 @@ bool ends_by_itself(const algorithm& a, const shape& s, const options& o) {
 void preparation::run(bool lacks_memory) {
   if (x_.in_place) forget_map();
   // For a blocking call on one node, the step has counted the call.
-  p_.running.meet(x_.comm, !reused_);
+  p_.running.set_up(x_.comm, !reused_);
   p_.running.stage([&] {
     describe(lacks_memory);
     agree();
@@ -90,9 +90,9 @@ void preparation::agree() {
     if (mine_.invalid) throw usage_error(mine_.invalid->what, mine_.invalid->mpi_class, -1, mine_.invalid->peer);
     return;
   }
-  agreement_path way = path_of(*comm(), p_.running.node());
-  carry(way);
-  all_ = p_.running.agree(mine_, tag_ + mpi::communicator::agreement_tag, way, &p_.budget);
+  agreement_path path = path_of(*comm(), p_.running.node());
+  carry(path);
+  all_ = p_.running.agree(mine_, tag_ + mpi::communicator::agreement_tag, path, &p_.budget);
   if (!all_.piggybacked) p_.body.reset();
   if (chooser* const choices = chooser::find(*comm())) choices->learn(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
@@ -183,7 +183,7 @@ void preparation::prepare() {
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};
   p_.budget.use_aside();
   p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
-  if (p_.body != nullptr) return meet_before_native();
+  if (p_.body != nullptr) return synchronize_before_native();
   if (!free_choice())
     throw_on_all_ranks(
         [&] { return usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION); });
@@ -200,7 +200,7 @@ void preparation::set_aside_for_native() {
 
 // Ranks synchronize before they enter the MPI library if one of them may have aborted: it has allocated after the
 // agreement, or may have aborted that by its timeout. Whether they synchronize is the same on all ranks.
-void preparation::meet_before_native() {
+void preparation::synchronize_before_native() {
   if (p_.chosen != &native || reused_ || inter() || ranks_ == 1) return;
   const std::size_t most = native.memory({.ranks = ranks_, .kind = x_.kind, .large = true}, o_);
   const bool had_memory = most <= all_.memory / 2;
@@ -220,17 +220,17 @@ void preparation::choose_without_shared_memory(context& c) {
   p_.running.algorithm = p_.chosen->name;
   took_heap_ = true;
   p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
-  meet_before_native();
+  synchronize_before_native();
 }
 
 // Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
 // enters: if one rank brings no blocks, all ranks drop those of the others.
-bool preparation::may_carry(const agreement_path& way) {
-  if (reused_ || way.between == nullptr || mine_.invalid || mine_.untold) return false;
+bool preparation::may_carry(const agreement_path& path) {
+  if (reused_ || path.between == nullptr || mine_.invalid || mine_.untold) return false;
   if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
-  const level& steps = way.between->nodes();  // each rank that is alone receives a message from each other one
+  const level& steps = path.between->nodes();  // each rank that is alone receives a message from each other one
   if (steps.largest() == 1 && steps.groups() - 1 > in_flight_of(o_)) return false;
-  if (!piggybacked_exchange::possible(x_, *way.between, p_.budget)) return false;
+  if (!piggybacked_exchange::possible(x_, *path.between, p_.budget)) return false;
   if (name_ != automatic) return true;
   chooser* const choices = chooser::find(*comm());
   if (choices == nullptr) {
@@ -240,18 +240,18 @@ bool preparation::may_carry(const agreement_path& way) {
   shape s{.ranks = ranks_, .kind = x_.kind, .in_place = x_.in_place, .symmetric = x_.symmetric};
   detail::describe(mine_, s);
   s.uniform = s.max_block_bytes == s.min_block_bytes;
-  s.piggybacked_block = way.between->most_bytes();
+  s.piggybacked_block = path.between->most_bytes();
   const auto nodes = nodes_of(*comm(), {});
   detail::describe(nodes->topology, s);
   s.nodes_share = nodes->shares;
   return choices->leaves_to_step(node_aggregated, s, o_);
 }
 
-void preparation::carry(agreement_path& way) {
+void preparation::carry(agreement_path& path) {
   try {
-    if (!may_carry(way)) return;
+    if (!may_carry(path)) return;
     auto blocks = make_operation<piggybacked_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
-    way.blocks = blocks.get();
+    path.blocks = blocks.get();
     p_.body = std::move(blocks);
   } catch (const budget_exceeded&) {  // within so little memory this rank brings no blocks
   } catch (const std::bad_alloc&) {

@@ -29,8 +29,8 @@ class preparation {
   void prepare();
 
   // If there is a step between nodes it carries the small blocks of a blocking call.
-  void carry(agreement_path& way);
-  bool may_carry(const agreement_path& way);
+  void carry(agreement_path& path);
+  bool may_carry(const agreement_path& path);
   [[nodiscard]] bool is_done_by_step() const noexcept;
 
   void describe_shape();
@@ -39,7 +39,7 @@ class preparation {
   void check_memory() const;
   bool tune();
   void set_aside_for_native();
-  void meet_before_native();
+  void synchronize_before_native();
   void choose_without_shared_memory(context& c);
 
   [[nodiscard]] mpi::communicator* comm() const noexcept { return p_.running.comm(); }

@@ -169,7 +169,7 @@ bool mpi_port::idle_too_long() {
 // Resumes the task if the event that it awaits has happened.
 bool mpi_port::advance() {
   if (!suspended()) return false;
-  if (gives_way()) {
+  if (suspends_test()) {
     // its turn is now
   } else if (opening_) {
     if (!try_open()) return false;
@@ -190,7 +190,7 @@ bool mpi_port::test(const task& t) {
   const std::uint64_t before = store_.bytes_copied();
   while (!t.done()) {
     if (!advance()) return false;
-    if (!t.done() && (gives_way() || store_.bytes_copied() - before >= piece)) return false;
+    if (!t.done() && (suspends_test() || store_.bytes_copied() - before >= bytes_per_test)) return false;
   }
   t.check();
   if (requests_.in_flight() > 0) poll();
@@ -203,11 +203,11 @@ void mpi_port::wait(const task& t) {
   while (!test(t)) waiting.pause();
 }
 
-void mpi_port::describe(mpi::wait_record& note) const {
-  note.what = "requests and answers";
-  note.comm = comm_.get();
+void mpi_port::describe(mpi::wait_record& to) const {
+  to.what = "requests and answers";
+  to.comm = comm_.get();
   for (const transfer& t : transfers_)
-    if (t.peer >= 0 && t.peer != comm_.rank()) note.miss(t.peer);
+    if (t.peer >= 0 && t.peer != comm_.rank()) to.miss(t.peer);
 }
 
 // ---- Messages and transfers ----

@@ -47,7 +47,7 @@ class mpi_port final : public port, private mpi::awaited {
 
   /// Begins a run of a protocol. All ranks call it equally often.
   void begin_run() noexcept;
-  /// Progresses without waiting, until about port::piece bytes are copied; true when the task is at its end and this
+  /// Progresses without waiting, until about port::bytes_per_test bytes are copied; true when the task is at its end and this
   /// rank has no pending messages. Throws the task's exception.
   bool test(const task& t);
   void wait(const task& t);
@@ -113,7 +113,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool find_taken();
   [[nodiscard]] std::size_t copy_of(std::span<const word> words);
   void count_words(int to, std::span<const word> words) noexcept;
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
   bool find();
   bool find_transfer();
   bool find_message(int from);

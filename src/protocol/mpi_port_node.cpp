@@ -76,7 +76,7 @@ bool mpi_port::find_fetched() {
 count_t mpi_port::swappable(int peer) const { return node_ == nullptr ? 0 : node_->swappable(peer); }
 
 swap_counts mpi_port::swaps(int peer) const {
-  return node_ == nullptr ? swap_counts{} : swap_counts{node_->begun(peer), node_->done(peer)};
+  return node_ == nullptr ? swap_counts{} : swap_counts{node_->started(peer), node_->done(peer)};
 }
 
 count_t mpi_port::swap_some(int peer, const unit_run& room) {

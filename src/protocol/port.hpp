@@ -53,7 +53,7 @@ struct port_limits {
 
 /// Units that two ranks swap: those that either has started to swap, and those that are done.
 struct swap_counts {
-  count_t begun = 0;
+  count_t started = 0;
   count_t done = 0;
 };
 
@@ -168,10 +168,10 @@ class port {
   }
   /// The bytes, about, that a rank copies by itself in one test of an operation, so that a program which tests between
   /// other work gets the core back. A protocol that has more to copy yields in between.
-  static constexpr std::size_t piece = std::size_t{1} << 20U;
-  /// co_await give_way(): a test of the operation ends here, and the next one continues.
-  auto give_way() {
-    return until([this] { return gives_way_ = true, false; });
+  static constexpr std::size_t bytes_per_test = std::size_t{1} << 20U;
+  /// co_await suspend_test(): a test of the operation ends here, and the next one continues.
+  auto suspend_test() {
+    return until([this] { return suspends_test_ = true, false; });
   }
 
   /// True if some ranks may read data of others, from their memory, by its address; the same on all ranks.
@@ -234,18 +234,18 @@ class port {
 
   [[nodiscard]] bool suspended() const noexcept { return static_cast<bool>(waiting_); }
   void resume() {
-    gives_way_ = false;
+    suspends_test_ = false;
     std::exchange(waiting_, nullptr).resume();
   }
   /// The task yields until its next turn.
-  [[nodiscard]] bool gives_way() const noexcept { return gives_way_; }
+  [[nodiscard]] bool suspends_test() const noexcept { return suspends_test_; }
 
   std::uint32_t at_hand_ = 0;
   bool fetches_ = false;
 
  private:
   std::coroutine_handle<> waiting_;
-  bool gives_way_ = false;
+  bool suspends_test_ = false;
   bool reads_ = false;
   rank_group readers_ = rank_group::none();
 };

@@ -14,7 +14,7 @@ block_reader::block_reader(machine& m, const targets& t)
   array_list::take(*this, m.tables(t));
 }
 
-task block_reader::meet(machine& m, block_reader& r) {
+task block_reader::exchange_addresses(machine& m, block_reader& r) {
   store& units = m.map->units();
   owner mine;
   mine.data = reinterpret_cast<std::uint64_t>(units.at(0));

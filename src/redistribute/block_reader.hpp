@@ -32,7 +32,7 @@ class block_reader {
   /// `t`: the targets that all ranks have; no block may have moved since.
   block_reader(machine& m, const targets& t);
   /// Exchanges the places of blocks. Collective.
-  static task meet(machine& m, block_reader& r);
+  static task exchange_addresses(machine& m, block_reader& r);
   /// Whether this rank may still read the blocks of `source`: the kernel may refuse it now.
   [[nodiscard]] bool may_read(int source) const;
   /// Reads the blocks of `source` that have these numbers among those for this rank (a block_list) into places of the

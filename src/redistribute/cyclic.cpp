@@ -28,7 +28,7 @@ namespace {
 constexpr int root = 0;
 
 /// Messages between root and ranks; the first word.
-enum class note : word { edge, more, act, taken, end };
+enum class message_kind : word { edge, more, act, taken, end };
 
 // The edges of one rank, given to the root some at a time, by increasing rank; "to no rank" after the last.
 class edge_source {
@@ -39,7 +39,7 @@ class edge_source {
   /// The next message.
   [[nodiscard]] std::span<const word> next() {
     std::size_t n = 0;
-    words_[n++] = static_cast<word>(note::edge);
+    words_[n++] = static_cast<word>(message_kind::edge);
     for (std::size_t k = 0; k < together_; ++k, ++rank_, skip()) {
       const bool any = rank_ < ranks_;
       words_[n++] = any ? static_cast<word>(rank_) : no_slot;
@@ -90,7 +90,7 @@ class root_queues {
   void send(int rank, port& net) {
     counts& q = of_[as_size(rank)];
     if (q.actions == 0) return;
-    std::array<word, 1 + 4 * buffer_sizes::most_actions> words{static_cast<word>(note::act)};
+    std::array<word, 1 + 4 * buffer_sizes::most_actions> words{static_cast<word>(message_kind::act)};
     std::size_t n = 1;
     for (std::size_t k = 0; k < q.actions; ++k) {
       const cyclic_action& a = action(rank, k);
@@ -202,11 +202,12 @@ void search(machine& m, cyclic_planner& plan, reported_actions& reported, root_q
                 queues.add(rank, a, *m.net);
               },
               [&](int rank) {
-                if (!queues.give(rank, plan)) m.net->post(rank, std::array<word, 1>{static_cast<word>(note::more)});
+                if (!queues.give(rank, plan))
+                  m.net->post(rank, std::array<word, 1>{static_cast<word>(message_kind::more)});
               });
   for (int r = 0; r < m.ranks; ++r) queues.send(r, *m.net);
   if (!plan.done() || !reported.settled()) return;
-  for (int r = 0; r < m.ranks; ++r) m.net->post(r, std::array<word, 1>{static_cast<word>(note::end)});
+  for (int r = 0; r < m.ranks; ++r) m.net->post(r, std::array<word, 1>{static_cast<word>(message_kind::end)});
 }
 
 // The first stage: the schedule.
@@ -227,27 +228,27 @@ task make_schedule(machine& m, const targets& t, action_list& mine) {
   report_root(edges.next());
   for (bool going = true; going;) {
     const event e = co_await m.net->next();
-    switch (static_cast<note>(e.words[0])) {
-      case note::edge:
+    switch (static_cast<message_kind>(e.words[0])) {
+      case message_kind::edge:
         queues.put(e.peer, e.words.subspan(1));
         queues.give(e.peer, plan);
         search(m, plan, reported, queues);
         break;
-      case note::taken:
+      case message_kind::taken:
         reported.taken(e.peer);
         search(m, plan, reported, queues);
         break;
-      case note::more:
+      case message_kind::more:
         report_root(edges.next());
         break;
-      case note::act:
+      case message_kind::act:
         for (std::span<const word> a = e.words.subspan(1); !a.empty(); a = a.subspan(4)) {
           mine.actions.push_back({static_cast<int>(a[0]), static_cast<int>(a[1]), a[2], a[3]});
           if (mine.actions.size() % reported.together() == 0)
-            report_root(std::array<word, 1>{static_cast<word>(note::taken)});
+            report_root(std::array<word, 1>{static_cast<word>(message_kind::taken)});
         }
         break;
-      case note::end:
+      case message_kind::end:
         going = false;
         break;
     }

@@ -46,7 +46,7 @@ namespace {
 // A test by the program then copies a chunk, and not all that there is to move.
 task permute(machine& m, block_map::sort_tables& tables) {
   permutation moves(*m.map, tables.source, m.spare());
-  while (!moves.go_on(m.piece())) co_await m.net->give_way();
+  while (!moves.go_on(m.blocks_per_test())) co_await m.net->suspend_test();
 }
 
 }  // namespace

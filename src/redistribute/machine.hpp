@@ -101,8 +101,8 @@ struct machine {
   /// A staging slot that is free whenever blocks are permuted.
   [[nodiscard]] slot spare() const noexcept { return map->slots() - 1; }
   /// Blocks that this rank moves by itself before it yields.
-  [[nodiscard]] std::size_t piece() const noexcept {
-    return std::max<std::size_t>(port::piece / std::max<std::size_t>(map->units().unit_bytes(), 1), 1);
+  [[nodiscard]] std::size_t blocks_per_test() const noexcept {
+    return std::max<std::size_t>(port::bytes_per_test / std::max<std::size_t>(map->units().unit_bytes(), 1), 1);
   }
   /// A transfer of blocks is complete: updates the map.
   void settle(const event& e) const noexcept {

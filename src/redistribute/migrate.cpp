@@ -64,7 +64,8 @@ struct migration::state {
   std::optional<invalid_argument> check(const arguments& x) const;
   void take_arrays();
   void count_kept(proposal& p);
-  std::optional<invalid_argument> plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage);
+  std::optional<invalid_argument> plan(const char* invalid_text, std::size_t capacity,
+                                       std::optional<std::size_t> storage);
   [[nodiscard]] std::array<std::uint64_t, 7> numbers() const;
   void describe(const std::array<std::uint64_t, 7>& all);
   // From here to the next stage the caller reads destinations, sorts, or lets its container grow, by functions of the
@@ -74,7 +75,7 @@ struct migration::state {
   void run(std::span<void* const> data);
   void exchange_all(std::span<void* const> data);
   void exchange_items(void* data, const migrated_column& c, std::span<const unit_column> several);
-  void keep_map(const migrated_column& c, bool begun, bool whole) noexcept;
+  void keep_map(const migrated_column& c, bool started, bool whole) noexcept;
 
   [[nodiscard]] std::size_t ranks() const noexcept { return as_size(running.comm()->size()); }
   // Four numbers per rank; the sort and the exchange use the rest, one after the other.
@@ -175,7 +176,7 @@ void migration::state::take_arrays() {
 void migration::state::begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
   forget_map();
   running.algorithm = "migrate";
-  running.meet(x.comm);
+  running.set_up(x.comm);
   running.stage([&] {
     proposal p;
     std::size_t needed = 0;
@@ -201,13 +202,13 @@ void migration::state::begin(const arguments& x, const redistribute_options&, bo
   });
 }
 
-std::size_t migration::plan(const char* invalid_text, std::size_t room, std::optional<std::size_t> storage) {
+std::size_t migration::plan(const char* invalid_text, std::size_t capacity, std::optional<std::size_t> storage) {
   state& s = *state_;
   s.callers_work.reset();
   s.running.stage([&] {
-    const auto invalid = s.plan(invalid_text, room, storage);
+    const auto invalid = s.plan(invalid_text, capacity, storage);
     // The old storage, which is there until the vector has grown; the budget object does not count it.
-    if (!invalid && s.arriving > room) s.storage_peak = s.budget.used() + *storage;
+    if (!invalid && s.arriving > capacity) s.storage_peak = s.budget.used() + *storage;
     auto numbers = s.numbers();
     s.waits = s.running.agree_again({.invalid = invalid,
                                      .lacking = s.storage_peak > s.options.memory ? s.storage_peak : 0,
@@ -222,7 +223,7 @@ std::size_t migration::plan(const char* invalid_text, std::size_t room, std::opt
 }
 
 // Counts the items for each rank, and sends each rank its count: nothing if that is not known.
-std::optional<invalid_argument> migration::state::plan(const char* invalid_text, std::size_t room,
+std::optional<invalid_argument> migration::state::plan(const char* invalid_text, std::size_t capacity,
                                                        std::optional<std::size_t> storage) {
   const auto p = static_cast<int>(ranks());
   std::optional<invalid_argument> invalid;
@@ -238,9 +239,9 @@ std::optional<invalid_argument> migration::state::plan(const char* invalid_text,
   const count_t total = std::accumulate(in->begin(), in->end(), count_t{0});
   if (!invalid && as_size(total) > most_items)
     invalid = invalid_argument{fmt::format("{} elements go to this rank", total), MPI_ERR_COUNT};
-  else if (!invalid && as_size(total) > room && !storage)
-    invalid =
-        invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, room), MPI_ERR_COUNT};
+  else if (!invalid && as_size(total) > capacity && !storage)
+    invalid = invalid_argument{fmt::format("{} elements go to this rank, which has room for {}", total, capacity),
+                               MPI_ERR_COUNT};
   sent_here = as_size(total);
   arriving = invalid ? 0 : sent_here;
   std::exclusive_scan(out->begin(), out->end(), out_at->begin(), count_t{0});
@@ -351,12 +352,12 @@ void migration::state::exchange_all(std::span<void* const> data) {
 }
 
 // The whole items: of the exchange, or of the data before it. `whole`: its units are items.
-void migration::state::keep_map(const migrated_column& c, bool begun, bool whole) noexcept {
+void migration::state::keep_map(const migrated_column& c, bool started, bool whole) noexcept {
   try {
     const auto unit = whole ? c.bytes : shape.unit_span == 0 ? std::size_t{1} : as_size(c.item.size);
     failure::block_map map{.known = true, .unit_bytes = static_cast<count_t>(c.bytes)};
-    if (begun) map = map_of_items(failure::blocks(), c.bytes / unit, c.bytes);
-    for (int r = 0; r < running.comm()->size() && !begun; ++r) {
+    if (started) map = map_of_items(failure::blocks(), c.bytes / unit, c.bytes);
+    for (int r = 0; r < running.comm()->size() && !started; ++r) {
       const auto i = as_size(r);
       const count_t n = c.length;  // the counts are those of elements
       if ((*out)[i] > 0) append(map.outgoing, {failure::state::stands, r, 0, (*out)[i] / n, (*out_at)[i] / n});

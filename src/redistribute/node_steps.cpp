@@ -143,20 +143,20 @@ bool node_steps::prepare(const given_map& given) {
     moves_here_ = moves_here_ || (r == c_.rank() && static_cast<count_t>(index) != k);
   }
   stay_ = map_.begins(t_.out_at, c_.rank());
-  choose_way();
-  return way_ != kind::none;
+  choose_transport();
+  return transport_ != kind::none;
 }
 
-void node_steps::choose_way() {
+void node_steps::choose_transport() {
   const std::size_t leaving = t_.out_at.back();
   const std::size_t lists = header + leaving * sizeof(listed);
   const std::size_t data = room_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
   if (data <= c_.payload_bytes() && data <= left && lists <= left - data) {
-    way_ = kind::payload;
+    transport_ = kind::payload;
     room_ = lists + data;
   } else if (s_.readable && lists <= left) {
-    way_ = kind::remote;
+    transport_ = kind::remote;
     room_ = lists;
   }
 }
@@ -164,7 +164,7 @@ void node_steps::choose_way() {
 void node_steps::write_lists() {
   std::byte* const room = c_.payload(c_.rank());
   auto* const mine = new (room) owner;
-  if (way_ == kind::remote) {
+  if (transport_ == kind::remote) {
     mine->data = reinterpret_cast<std::uint64_t>(units_.at(0));
     if (const auto place = find_shared(units_.at(0), map_.blocks() * s_.block_bytes)) mine->shared = *place;
   }
@@ -172,7 +172,7 @@ void node_steps::write_lists() {
     mailbox& box = c_.to(r);
     const std::uint32_t n = t_.out_at[as_size(r) + 1] - t_.out_at[as_size(r)];
     box.place = header + t_.out_at[as_size(r)] * sizeof(listed);
-    box.describe(n > 0 ? way_ : kind::none, n);
+    box.describe(n > 0 ? transport_ : kind::none, n);
   }
   auto* const list = reinterpret_cast<listed*>(room + header);
   list_ = list;
@@ -230,8 +230,8 @@ void node_steps::pack() {
     const std::uint32_t end = t_.out_at[as_size(r) + 1];
     mailbox& box = c_.to(r);
     box.place = at;
-    box.describe(end > first ? way_ : kind::none, end - first);
-    if (way_ != kind::payload) continue;
+    box.describe(end > first ? transport_ : kind::none, end - first);
+    if (transport_ != kind::payload) continue;
     for (std::uint32_t k = first; k < end;) {
       unit_run run{list_[k].at, 1};
       while (++k < end && list_[k].at == run.end()) ++run.length;

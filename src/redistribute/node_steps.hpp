@@ -72,7 +72,7 @@ class node_steps {
   static bool agreed(const setting& s, const channel& c, word w) noexcept;
   static void publish(const setting& s, const channel& c, word w, bool good) noexcept;
   bool prepare(const given_map& given);
-  void choose_way();
+  void choose_transport();
   void write_lists();
   bool learn();
   bool read(int source, const mailbox& line);
@@ -91,7 +91,7 @@ class node_steps {
   place_set taken_;
   std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
   const listed* list_ = nullptr;    // in this rank's payload area of the first step
-  mailbox::kind way_ = mailbox::kind::none;
+  mailbox::kind transport_ = mailbox::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used
   bool moves_here_ = false;

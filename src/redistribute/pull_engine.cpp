@@ -109,9 +109,9 @@ void pull_engine::freed(slot y) {
 // A block that fills a free slot leaves another slot, which may be free afterwards: a chain of local moves may go
 // through all blocks.
 bool pull_engine::fill_gaps() {
-  const std::size_t piece = m_.piece();
+  const std::size_t chunk = m_.blocks_per_test();
   while (gaps_ != no_slot) {
-    if (copied_ >= piece) return false;
+    if (copied_ >= chunk) return false;
     const slot y = std::exchange(gaps_, at_[gaps_].origin);
     const slot z = at_[y].next;
     if (at_[z].holds == hold::parked) --parked_;
@@ -126,7 +126,7 @@ bool pull_engine::fill_gaps() {
 bool pull_engine::go_on() {
   copied_ = 0;
   do
-    if (!fill_gaps() || copied_ >= m_.piece()) return false;
+    if (!fill_gaps() || copied_ >= m_.blocks_per_test()) return false;
   while (issue());
   return true;
 }
@@ -213,7 +213,7 @@ void pull_engine::ask(int source) {
     report(source);
     copied_ += op_.count;
     arrived(id);
-    ++pending_[as_size(source)].requested;  // until its note was received
+    ++pending_[as_size(source)].requested;  // until its acknowledgement was received
   } else {
     m_.net->receive(source, runs_, id);
     m_.net->post(source, list_.words());
@@ -336,12 +336,12 @@ task run_slots(machine& m) {
   std::optional<block_reader> reader;
   if (m.net->reads() && !m.handed_over) {  // and so all blocks are in the array
     reader.emplace(m, m.known != nullptr ? *m.known : mine);
-    co_await block_reader::meet(m, *reader);
+    co_await block_reader::exchange_addresses(m, *reader);
   }
   pull_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
   engine.begin();
   for (;;) {
-    while (!engine.go_on()) co_await m.net->give_way();
+    while (!engine.go_on()) co_await m.net->suspend_test();
     if (engine.done()) co_return;
     const event e = co_await m.net->next();
     engine.handle(e);

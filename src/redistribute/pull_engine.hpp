@@ -20,9 +20,9 @@ class pull_engine {
 
   void begin();
   void handle(const event& e);
-  /// Fills free slots whose own blocks are here, and requests blocks as far as there is space. After begin() and after
-  /// each event; but if blocks are read, after all events that are at hand, as a note costs as much for one block as
-  /// for many. False when a chunk is copied and there is more: it must be called again.
+  /// Fills free slots whose own blocks are here, and requests blocks as far as there is space. Called after begin() and
+  /// after each event. If blocks are read, after all events that are at hand: an acknowledgement costs as much for one
+  /// block as for many. False when a chunk is copied and there is more: it must be called again.
   bool go_on();
   [[nodiscard]] bool done() const noexcept { return unsent_ == 0 && expected_ == 0; }
 
@@ -58,7 +58,7 @@ class pull_engine {
     std::uint32_t tail = 0;
     std::uint32_t cursor = 0;    // where to look for the next chain to open
     std::uint32_t unseen = 0;    // blocks that the cursor has not passed
-    std::uint8_t requested = 0;  // pending requests, or notes that the peer may not have received
+    std::uint8_t requested = 0;  // pending requests, or acknowledgements that the peer may not have received
     std::uint8_t sure = 0;       // those of the notes that are received when the awaited one is
     access reads = access::unknown;
   };

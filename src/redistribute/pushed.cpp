@@ -98,11 +98,11 @@ bool learn(const machine& m, const rows& all, targets& t) {
 
 // The number of transfers that were posted.
 int receive_all(machine& m, const targets& t) {
-  int begun = 0;
+  int started = 0;
   slot z = m.staging();
   for (int from = 0; from < m.ranks; ++from) {
     const std::uint32_t end = t.in_at[as_size(from) + 1];
-    for (std::uint32_t k = t.in_at[as_size(from)]; k < end; ++begun) {
+    for (std::uint32_t k = t.in_at[as_size(from)]; k < end; ++started) {
       const slot n = std::min(end - k, m.sizes.chunk);
       const slot_range into{z, n};
       for (slot i = 0; i < n; ++i) m.map->expect(z++, {m.rank, t.index[k++]});
@@ -110,12 +110,12 @@ int receive_all(machine& m, const targets& t) {
     }
   }
   m.net->post_now();
-  return begun;
+  return started;
 }
 
 // The number of transfers that are not complete.
 int send_all(machine& m, const targets& t, rows& all) {
-  int begun = 0;
+  int started = 0;
   for (int d = 1; d < m.ranks; ++d) {
     const int to = (m.rank + d) % m.ranks;
     const std::uint32_t end = t.out_at[as_size(to) + 1];
@@ -123,10 +123,10 @@ int send_all(machine& m, const targets& t, rows& all) {
       all.runs.clear();
       for (const std::uint32_t last = k + std::min(end - k, m.sizes.chunk); k < last;)
         append(all.runs, t.order[k++], m.staging());
-      if (!m.net->send(to, all.runs, 0)) ++begun;
+      if (!m.net->send(to, all.runs, 0)) ++started;
     }
   }
-  return begun;
+  return started;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace taquin {
 
 void redistribution::state::begin(const arguments& x, const redistribute_options&, bool lacks_memory) {
   forget_map();
-  running.meet(x.comm);
+  running.set_up(x.comm);
   running.stage([&] {
     const element e = describe(x, lacks_memory);
     proposed.algorithm = options.algorithm;

@@ -12,12 +12,12 @@ namespace taquin::detail {
 /// Receives events of rounds and messages, on the schedule's thread. Throws nothing and makes no call that waits.
 class activity {
  public:
-  enum class way : std::uint8_t { sends, receives };
+  enum class direction : std::uint8_t { sends, receives };
 
   /// Returns the argument for completes().
   virtual std::uint32_t begins(std::size_t round) noexcept = 0;
   /// A message with the plan's tag + `tag` is posted; `peer` is a rank of `comm`. Returns the argument for completes().
-  virtual std::uint32_t posts(way which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept = 0;
+  virtual std::uint32_t posts(direction which, MPI_Comm comm, int peer, int tag, std::uint64_t bytes) noexcept = 0;
   virtual void completes(std::uint32_t reported) noexcept = 0;
 
  protected:

@@ -32,7 +32,7 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       in_slot_(memory) {
   array_list::take(*this, measure());
   // If ranks synchronize, messages of at most two starts are at one; half of the schedule's are receives.
-  const bool few = schedule_.meets && schedule_.messages.size() <= as_size(where_.in_flight);
+  const bool few = schedule_.synchronizes && schedule_.messages.size() <= as_size(where_.in_flight);
   if (where_.reused && where_.ranks > 0 && !few) schedule_.mark_one_way();
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
@@ -84,7 +84,7 @@ executor::sizes executor::measure() {
   const std::size_t messages = schedule_.messages.size();
   sizes s{.scratch = schedule_.scratch_bytes, .messages = messages, .requests = where_.reused ? messages : 0};
   std::size_t packed = 0;  // in this round and those that it joins
-  for (walk_.start(); !walk_.over(); walk_.leave()) {
+  for (walk_.start(); !walk_.at_end(); walk_.leave()) {
     walk_.enter();
     s.slots = std::max<std::size_t>(s.slots, walk_.slots());
     if (walk_.slots() > 0 && !walk_.now().joins) ++totals_.rounds;
@@ -98,7 +98,7 @@ executor::sizes executor::measure() {
       if (simple(msg) && schedule_.regions[msg.first_region].count > mpi::count_limit()) ++s.derived;
       if (through_staging && schedule_.bytes(msg) > mpi::count_limit()) ++s.derived;
       if (through_staging) totals_.bytes_copied += bytes;
-      if (msg.way == direction::send) {
+      if (msg.direction == message_direction::send) {
         ++totals_.messages;
         totals_.bytes_sent += bytes;
       }
@@ -114,7 +114,7 @@ executor::sizes executor::measure() {
 void executor::pack_message(std::uint32_t i) {
   const message& m = schedule_.messages[i];
   std::byte* to = wires_[i].staging;
-  if (m.way != direction::send || to == nullptr) return;
+  if (m.direction != message_direction::send || to == nullptr) return;
   for (std::uint32_t k = 0; k < m.regions; ++k) {
     const region& r = schedule_.regions[m.first_region + k];
     const element& e = schedule_.types[r.type];
@@ -126,7 +126,7 @@ void executor::pack_message(std::uint32_t i) {
 void executor::unpack_message(std::uint32_t i) {
   const message& m = schedule_.messages[i];
   const std::byte* from = wires_[i].staging;
-  if (m.way != direction::recv || from == nullptr) return;
+  if (m.direction != message_direction::recv || from == nullptr) return;
   for (std::uint32_t k = 0; k < m.regions; ++k) {
     const region& r = schedule_.regions[m.first_region + k];
     const element& e = schedule_.types[r.type];
@@ -158,16 +158,18 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
   const message& m = schedule_.messages[i];
   pack_message(i);
   if (activity_observer != nullptr) [[unlikely]]
-    w.reported = activity_observer->posts(m.way == direction::send ? activity::way::sends : activity::way::receives,
-                                          where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
+    w.reported = activity_observer->posts(
+        m.direction == message_direction::send ? activity::direction::sends : activity::direction::receives,
+        where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
   const int tag = where_.tag + m.tag;
   in_slot_[slot] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
     slots_.send_synchronously(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
   } else if (where_.reused && persistent_[i] != MPI_REQUEST_NULL) {
     using kind = mpi::request_kind;
-    slots_.start(slot, persistent_[i], m.way == direction::send ? kind::persistent_send : kind::persistent_receive);
-  } else if (m.way == direction::send) {
+    slots_.start(slot, persistent_[i],
+                 m.direction == message_direction::send ? kind::persistent_send : kind::persistent_receive);
+  } else if (m.direction == message_direction::send) {
     slots_.send(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
   } else {
     slots_.receive(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
@@ -195,7 +197,7 @@ void executor::copy_locally() {
 
 // Enters the round that the walk has reached, if there is one and it may begin.
 void executor::enter() {
-  if (walk_.over()) {
+  if (walk_.at_end()) {
     if (where_.shared != nullptr) where_.shared->add_to_base(schedule_.arrivals);
   } else if (arrived()) {
     begin();
@@ -215,7 +217,7 @@ void executor::post_more(std::size_t lane, std::uint32_t slot) {
   if (!gate_) return walk_.post(lane, [&](std::uint32_t i) { post(slot++, i); });
   do {  // a stage may be complete immediately
     walk_.post(lane, [&](std::uint32_t i) {
-      if (schedule_.messages[i].way == direction::send) return post(i, i);
+      if (schedule_.messages[i].direction == message_direction::send) return post(i, i);
       if (walked(i)) walk_.complete(lane);
     });
   } while (walk_.staged() && walk_.at(lane).open == 0 && walk_.at(lane).next < walk_.at(lane).end);
@@ -224,7 +226,7 @@ void executor::post_more(std::size_t lane, std::uint32_t slot) {
 // If unexpected messages may arrive no longer than until the gate is complete.
 void executor::post_ahead() {
   for (std::uint32_t i = 0; i < schedule_.messages.size(); ++i) {
-    if (schedule_.messages[i].way != direction::recv) continue;
+    if (schedule_.messages[i].direction != message_direction::recv) continue;
     post(i, i);
     in_slot_[i] |= unasked;
   }
@@ -240,7 +242,7 @@ bool executor::walked(std::uint32_t i) {
 }
 
 bool executor::over() const noexcept {
-  return walk_.over() && (!gate_ || (gate_->is_over() && slots_.in_flight() == 0));
+  return walk_.at_end() && (!gate_ || (gate_->is_over() && slots_.in_flight() == 0));
 }
 
 void executor::leave() {
@@ -260,7 +262,7 @@ bool executor::arrived() const noexcept {
 }
 
 // Waits for the other ranks of the node.
-bool executor::meet(bool block) {
+bool executor::synchronize(bool block) {
   mpi::backoff waiting(where_.comm, where_.tag, this);
   if (!block && !arrived()) waiting.progress();
   while (block && !arrived()) waiting.pause();
@@ -278,9 +280,9 @@ void executor::complete_some(bool block) {
     walk_.complete(walk_.lane_of(schedule_.messages[i]));
     if (!walk_.staged()) post_more(0, slot);
   };
-  const auto bytes = [&](std::size_t slot) { return room(slot); };
+  const auto bytes = [&](std::size_t slot) { return capacity(slot); };
   block ? slots_.wait_some(one, bytes) : slots_.test_some(one, bytes);
-  if (walk_.over() || !walk_.staged()) return;
+  if (walk_.at_end() || !walk_.staged()) return;
   for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
 }
 
@@ -288,16 +290,16 @@ void executor::complete_some(bool block) {
 // the last round there may be receives that no round has waited for.
 bool executor::advance(bool block) {
   if (gate_ && !gate_->over(block)) return false;
-  if (walk_.over()) return complete_some(block), false;
+  if (walk_.at_end()) return complete_some(block), false;
   if (!walk_.entered()) {
-    if (!meet(block)) return false;
+    if (!synchronize(block)) return false;
     begin();
   }
   if (walk_.done()) return true;
   const std::uint32_t used = walk_.slots();
   if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
       walk_.open() == used) {  // nothing follows: complete all together
-    if (!slots_.complete_all(block, [&](std::size_t slot) { return room(slot); })) return false;
+    if (!slots_.complete_all(block, [&](std::size_t slot) { return capacity(slot); })) return false;
     if (!staging_.empty() || activity_observer != nullptr)
       for (std::uint32_t slot = 0; slot < used; ++slot) taken(in_slot_[slot]);
     walk_.complete_all();
@@ -313,13 +315,13 @@ void executor::start() {
   walk_.start();
   if (gate_) return post_ahead();
   enter();
-  while (!walk_.over() && walk_.done()) leave();
+  while (!walk_.at_end() && walk_.done()) leave();
 }
 
 bool executor::test() {
   while (!over()) {
     if (!advance(false)) {
-      if (walk_.over() && over()) break;
+      if (walk_.at_end() && over()) break;
       return false;
     }
     leave();
@@ -345,13 +347,13 @@ void executor::check_sizes() {
 }
 
 // The peers of pending messages.
-void executor::describe(mpi::wait_record& note) const {
+void executor::describe(mpi::wait_record& to) const {
   const std::size_t rounds = schedule_.rounds.size();
-  note.what = fmt::format("round {} of {}", std::min(walk_.round() + 1, rounds), rounds);
-  if (!walk_.over() && !walk_.entered()) note.what += ", for the other ranks of the node";
-  note.comm = where_.comm;
+  to.what = fmt::format("round {} of {}", std::min(walk_.round() + 1, rounds), rounds);
+  if (!walk_.at_end() && !walk_.entered()) to.what += ", for the other ranks of the node";
+  to.comm = where_.comm;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-    if (slots_.active(slot)) note.miss(schedule_.messages[in_slot_[slot] & ~unasked].peer);
+    if (slots_.active(slot)) to.miss(schedule_.messages[in_slot_[slot] & ~unasked].peer);
 }
 
 void executor::account(statistics& s) const {

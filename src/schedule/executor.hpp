@@ -110,14 +110,14 @@ class executor final : public operation, private mpi::awaited {
   void post_more(std::size_t lane, std::uint32_t slot);
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
-  bool meet(bool block);
-  [[nodiscard]] count_t room(std::size_t number) const noexcept {
+  bool synchronize(bool block);
+  [[nodiscard]] count_t capacity(std::size_t number) const noexcept {
     return schedule_.bytes(schedule_.messages[in_slot_[number] & ~unasked]);
   }
   void complete_some(bool block);
   bool advance(bool block);
   void check_sizes();
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
 
   schedule schedule_;
   walk walk_;

@@ -121,9 +121,9 @@ void executor::make_requests() {
     MPI_Request& request = persistent_.emplace_back(MPI_REQUEST_NULL);
     if (w.staging != nullptr && w.type == MPI_BYTE && w.count <= most_plain_bytes) continue;
     if (simple(m) && schedule_.bytes(m) <= most_immediate_bytes) continue;
-    if (m.way == direction::send && !persistent_sends) continue;
+    if (m.direction == message_direction::send && !persistent_sends) continue;
     const int tag = where_.tag + m.tag;
-    if (m.way == direction::send) {
+    if (m.direction == message_direction::send) {
       TAQUIN_MPI(PMPI_Send_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));
     } else {
       TAQUIN_MPI(PMPI_Recv_init(w.data, w.count, w.type, m.peer, tag, where_.comm, &request));

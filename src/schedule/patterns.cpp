@@ -48,7 +48,7 @@ mpi::communicator& state_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) throw usage_error("null communicator", MPI_ERR_COMM);
   if (mpi::is_inter(comm)) throw usage_error("patterns do not serve intercommunicators", MPI_ERR_COMM);
   call entered(0, {}, nullptr);
-  entered.meet(comm);
+  entered.set_up(comm);
   return *mpi::communicator::find(comm);
 }
 

@@ -49,21 +49,21 @@ count_t schedule::bytes(const message& m) const noexcept {
   return sum;
 }
 
-void schedule::add(int peer, direction way, packing how, const region* first, std::size_t n) {
+void schedule::add(int peer, message_direction direction, packing how, const region* first, std::size_t n) {
   const auto begin = static_cast<std::uint32_t>(regions.size());
   for (std::size_t i = 0; i < n; ++i)
     if (bytes(first[i]) > 0) regions.push_back(first[i]);
   const auto added = static_cast<std::uint32_t>(regions.size()) - begin;
-  if (added > 0) messages.push_back({peer, begin, added, way, how, lane_, tag_, std::exchange(waits_, false)});
+  if (added > 0) messages.push_back({peer, begin, added, direction, how, lane_, tag_, std::exchange(waits_, false)});
 }
 
 // Among very many messages no search is made: to mark them is safe, and only costs an answer now and then.
 void schedule::mark_one_way() noexcept {
   constexpr std::size_t many = 4096;
   for (message& m : messages) {
-    if (m.way != direction::send) continue;
+    if (m.direction != message_direction::send) continue;
     m.one_way = messages.size() > many || std::ranges::none_of(messages, [&](const message& other) {
-                  return other.way == direction::recv && other.peer == m.peer;
+                  return other.direction == message_direction::recv && other.peer == m.peer;
                 });
   }
 }

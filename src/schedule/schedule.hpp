@@ -39,14 +39,14 @@ enum class packing : std::uint8_t {
                ///< all messages of the round are posted and this one is complete
 };
 
-enum class direction : std::uint8_t { send, recv };
+enum class message_direction : std::uint8_t { send, recv };
 
 /// One message: regions `first_region` to `first_region + regions − 1`, to or from `peer`.
 struct message {
   int peer = 0;
   std::uint32_t first_region = 0;
   std::uint32_t regions = 0;
-  direction way = direction::send;
+  message_direction direction = message_direction::send;
   packing how = packing::datatype;
   std::uint8_t lane = 0;  ///< of the round's lanes
   std::uint8_t tag = 0;   ///< of the plan's tags: the same at both ends, whose lanes may differ
@@ -121,10 +121,14 @@ class schedule {
 
   /// Adds to the round that is being built. Messages and copies without bytes are left out, by sender and receiver
   /// consistently because both know the size.
-  void send(int peer, const region& r) { add(peer, direction::send, packing::datatype, &r, 1); }
-  void recv(int peer, const region& r) { add(peer, direction::recv, packing::datatype, &r, 1); }
-  void send(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::send, how, first, n); }
-  void recv(int peer, const region* first, std::size_t n, packing how) { add(peer, direction::recv, how, first, n); }
+  void send(int peer, const region& r) { add(peer, message_direction::send, packing::datatype, &r, 1); }
+  void recv(int peer, const region& r) { add(peer, message_direction::recv, packing::datatype, &r, 1); }
+  void send(int peer, const region* first, std::size_t n, packing how) {
+    add(peer, message_direction::send, how, first, n);
+  }
+  void recv(int peer, const region* first, std::size_t n, packing how) {
+    add(peer, message_direction::recv, how, first, n);
+  }
   void add_copy(const region& from, const region& to, merge how = merge::replace);
   /// Closes the round; a round without messages and copies is dropped.
   void end_round(std::uint32_t in_flight = 0);
@@ -168,7 +172,7 @@ class schedule {
   bool ahead = false;             ///< all its receives may be posted before anything else: only they write there
   /// A rank's result depends on messages, direct or forwarded, from all: no rank ends an exchange before all have
   /// entered it. All ranks have equally many messages.
-  bool meets = false;
+  bool synchronizes = false;
 
  private:
   friend struct array_list;
@@ -180,7 +184,7 @@ class schedule {
     each(&schedule::copies, at_most{s.copies});
     each(&schedule::rounds, at_most{s.rounds});
   }
-  void add(int peer, direction way, packing how, const region* first, std::size_t n);
+  void add(int peer, message_direction direction, packing how, const region* first, std::size_t n);
   std::uint8_t lane_ = 0;  // that is being built
   std::uint8_t tag_ = 0;   // of its messages
   bool waits_ = false;

@@ -37,7 +37,7 @@ class walk {
   }
   void stop() noexcept { round_ = schedule_->rounds.size(); }
 
-  [[nodiscard]] bool over() const noexcept { return round_ == schedule_->rounds.size(); }
+  [[nodiscard]] bool at_end() const noexcept { return round_ == schedule_->rounds.size(); }
   [[nodiscard]] std::size_t round() const noexcept { return round_; }
   [[nodiscard]] const detail::round& now() const noexcept { return schedule_->rounds[round_]; }
   /// The round waits for arrivals, or is not entered.

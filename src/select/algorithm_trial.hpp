@@ -25,7 +25,7 @@ class algorithm_trial {
   // cppcheck-suppress CastIntegerToAddressAtReturn ; who_ holds pointers
   [[nodiscard]] const algorithm* who(std::size_t i) const noexcept { return who_[i]; }
   /// Which of the two serves the next call.
-  [[nodiscard]] std::size_t next() const noexcept { return settled() ? times_.fastest() : times_.way(calls_); }
+  [[nodiscard]] std::size_t next() const noexcept { return settled() ? times_.fastest() : times_.candidate(calls_); }
   /// A call by the i-th has lasted so many nanoseconds, on the rank that entered last; unknown: it has failed. Its
   /// first call does not count: it is entered like calls of another algorithm, and may have made communicators and
   /// memory for later ones.

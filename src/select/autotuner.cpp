@@ -49,10 +49,10 @@ std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
 
 void autotuner::begin() {
   if (telling_ != nullptr && starts_ > times_.calls()) keep_the_fastest();
-  if (telling_ != nullptr) current_ = reports() ? 0 : times_.way(starts_);
+  if (telling_ != nullptr) current_ = reports() ? 0 : times_.candidate(starts_);
   if (reports()) telling_->start();
   phase_ = phase::exchanging;
-  begun_ = PMPI_Wtime();
+  started_at_ = PMPI_Wtime();
 }
 
 void autotuner::keep_the_fastest() {
@@ -65,7 +65,7 @@ void autotuner::keep_the_fastest() {
 // The candidate is done. The exchange of the ranks' times completes with these.
 bool autotuner::end(bool block) {
   if (phase_ == phase::exchanging && telling_ != nullptr && !reports()) {
-    times_.took(current_, PMPI_Wtime() - begun_);
+    times_.took(current_, PMPI_Wtime() - started_at_);
     ++starts_;
   } else if (phase_ != phase::idle && reports()) {
     phase_ = phase::telling;

@@ -67,7 +67,7 @@ class autotuner final : public operation {
   operation_ptr telling_;               // null once the fastest is alone
   std::uint64_t starts_ = 0;            // that are complete, until then
   std::size_t current_ = 0;
-  double begun_ = 0;
+  double started_at_ = 0;
   enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
 };
 

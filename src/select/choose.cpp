@@ -246,9 +246,9 @@ std::uint64_t kind_of(const shape& s) noexcept {
 }  // namespace
 
 const algorithm* chooser::measure(const shape& s, const options& o, std::size_t limit) {
-  if (contests_.size() >= most_remembered) contests_.clear();
+  if (trials_.size() >= most_remembered) trials_.clear();
   const std::uint64_t kind = kind_of(s) * 0x9e3779b97f4a7c15ULL ^ limit;
-  auto [at, is_new] = contests_.try_emplace(kind);
+  auto [at, is_new] = trials_.try_emplace(kind);
   algorithm_trial& c = at->second;
   const auto serves = [&](const algorithm* a) { return serves_within(a, s, o, limit); };
   if (is_new || !serves(c.who(0)) || (c.who(1) != nullptr && !serves(c.who(1)))) {

@@ -91,7 +91,7 @@ class chooser {
   bool looks_up_step(const algorithm& step, const shape& mine, const options& o);
   const algorithm* predicted(const shape& s, const options& o, bool reused, std::size_t limit);
   const algorithm* measure(const shape& s, const options& o, std::size_t limit);
-  std::unordered_map<std::uint64_t, algorithm_trial> contests_;
+  std::unordered_map<std::uint64_t, algorithm_trial> trials_;
   algorithm_trial* running_ = nullptr;  // whose call was last, by `turn_`
   std::size_t turn_ = 0;
   std::optional<seconds> last_time_;

@@ -22,27 +22,28 @@ class trial {
   enum class order : std::uint8_t { in_turn, one_after_the_other };
 
   trial() = default;
-  constexpr trial(std::size_t ways, int calls_each, order o) noexcept
-      : ways_(ways), each_(static_cast<std::uint64_t>(calls_each)), order_(o) {
+  constexpr trial(std::size_t candidates, int calls_each, order o) noexcept
+      : candidates_(candidates), each_(static_cast<std::uint64_t>(calls_each)), order_(o) {
     best_.fill(never);
   }
 
   /// Calls that are timed; later ones are not.
-  [[nodiscard]] constexpr std::uint64_t calls() const noexcept { return ways_ * each_; }
+  [[nodiscard]] constexpr std::uint64_t calls() const noexcept { return candidates_ * each_; }
   /// The way of such a call.
-  [[nodiscard]] constexpr std::size_t way(std::uint64_t call) const noexcept {
-    return static_cast<std::size_t>(order_ == order::in_turn ? call % ways_ : call / each_);
+  [[nodiscard]] constexpr std::size_t candidate(std::uint64_t call) const noexcept {
+    return static_cast<std::size_t>(order_ == order::in_turn ? call % candidates_ : call / each_);
   }
-  constexpr void took(std::size_t way, double seconds) noexcept { best_[way] = std::min(best_[way], seconds); }
+  constexpr void took(std::size_t of, double seconds) noexcept { best_[of] = std::min(best_[of], seconds); }
 
   /// By way: this rank's, and after decide() those of the slowest ranks.
-  [[nodiscard]] std::span<double> best() noexcept { return std::span(best_).first(ways_); }
-  [[nodiscard]] std::span<const double> best() const noexcept { return std::span(best_).first(ways_); }
+  [[nodiscard]] std::span<double> best() noexcept { return std::span(best_).first(candidates_); }
+  [[nodiscard]] std::span<const double> best() const noexcept { return std::span(best_).first(candidates_); }
 
   /// The fastest by the times of all ranks, those of a rank one after the other. Of equal ones the first.
   std::size_t decide(std::span<const double> of_ranks) noexcept {
     best_.fill(0);
-    for (std::size_t i = 0; i < of_ranks.size(); ++i) best_[i % ways_] = std::max(best_[i % ways_], of_ranks[i]);
+    for (std::size_t i = 0; i < of_ranks.size(); ++i)
+      best_[i % candidates_] = std::max(best_[i % candidates_], of_ranks[i]);
     return fastest();
   }
   /// The same by best(), which is that of the slowest ranks already.
@@ -52,7 +53,7 @@ class trial {
 
  private:
   std::array<double, most> best_{};
-  std::size_t ways_ = 1;
+  std::size_t candidates_ = 1;
   std::uint64_t each_ = 1;
   order order_ = order::in_turn;
 };

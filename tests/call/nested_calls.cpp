@@ -114,7 +114,7 @@ TEST(nested_calls, of_what_was_prepared_on_the_same_communicator_are_refused_but
       EXPECT_TRUE(prints_why(refusal_of([&] { idle.run(); })));
       EXPECT_TRUE(prints_why(refusal_of([&] { moves(r.to, std::array<int, 1>{0}); })));
       EXPECT_TRUE(prints_why(refusal_of([&] { other.receive(&arrived); })));
-      EXPECT_TRUE(prints_why(refusal_of([&] { other.deliver(1, [](const sparse_call::piece&) {}); })));
+      EXPECT_TRUE(prints_why(refusal_of([&] { other.deliver(1, [](const sparse_call::chunk&) {}); })));
       EXPECT_TRUE(prints_why(refusal_of([&] { other.reply(&r.me, MPI_INT, &arrived); })));
       started.wait();
       EXPECT_EQ(in[static_cast<std::size_t>(r.before)], r.before);
@@ -135,15 +135,15 @@ TEST(nested_calls, of_the_same_sparse_exchange_are_refused) {
   const std::vector<int> out(10, r.me);
   const std::array<count_t, 1> ten{10};
   sparse_call call({out.data(), r.to, count_view(ten.data()), MPI_INT}, comm.get());
-  int pieces = 0;
-  call.deliver(1, [&](const sparse_call::piece&) {
-    ++pieces;
+  int chunks = 0;
+  call.deliver(1, [&](const sparse_call::chunk&) {
+    ++chunks;
     EXPECT_TRUE(prints_why(refusal_of([&] { call.receive(in.data()); })));
   });
-  EXPECT_EQ(pieces, 10);
+  EXPECT_EQ(chunks, 10);
   // A refusal that the function does not catch is thrown by the call, and the communicator serves on.
   EXPECT_TRUE(
-      prints_why(refusal_of([&] { call.deliver(1, [&](const sparse_call::piece&) { call.receive(in.data()); }); })));
+      prints_why(refusal_of([&] { call.deliver(1, [&](const sparse_call::chunk&) { call.receive(in.data()); }); })));
   call.receive(in.data());
   EXPECT_EQ(in, std::vector<int>(10, r.before));
 }

@@ -88,9 +88,9 @@ inline bool sparse_is_right(MPI_Comm comm) {
 inline bool sparse_in_pieces_is_right(MPI_Comm comm) {
   const ring r(comm);
   std::vector<int> arrived;
-  sparse_exchange_pieces(
+  sparse_exchange_chunks(
       r.to, std::array<int, 1>{3}, std::vector<int>(3, r.me), 2,
-      [&](int, std::span<const int> piece) { arrived.insert(arrived.end(), piece.begin(), piece.end()); }, comm);
+      [&](int, std::span<const int> chunk) { arrived.insert(arrived.end(), chunk.begin(), chunk.end()); }, comm);
   return arrived == std::vector<int>(3, r.before);
 }
 
@@ -121,7 +121,7 @@ inline const std::map<std::string, call_t>& nested_calls() {
                                                  {"redistribution", redistribution_is_right},
                                                  {"migration", migration_is_right},
                                                  {"sparse", sparse_is_right},
-                                                 {"sparse_in_pieces", sparse_in_pieces_is_right},
+                                                 {"sparse_in_chunks", sparse_in_pieces_is_right},
                                                  {"neighbours", neighbours_are_right},
                                                  {"pattern", pattern_is_right}};
   return all;
@@ -157,19 +157,19 @@ inline bool by_allocate(MPI_Comm comm, const inside_t& inside, int n) {
 
 inline bool by_taker(MPI_Comm comm, const inside_t& inside) {
   const ring r(comm);
-  constexpr int pieces = 7;
+  constexpr int chunks = 7;
   constexpr int each = 100;
   bool right = true;
   int called = 0;
-  sparse_exchange_pieces(
-      r.to, std::array<int, 1>{pieces * each}, std::vector<int>(pieces * each, r.me), each,
-      [&](int from, std::span<const int> piece) {
+  sparse_exchange_chunks(
+      r.to, std::array<int, 1>{chunks * each}, std::vector<int>(chunks * each, r.me), each,
+      [&](int from, std::span<const int> chunk) {
         ++called;
         inside();
-        right = right && from == r.before && std::ranges::all_of(piece, [&](int x) { return x == r.before; });
+        right = right && from == r.before && std::ranges::all_of(chunk, [&](int x) { return x == r.before; });
       },
       comm);
-  return right && called == pieces;
+  return right && called == chunks;
 }
 
 inline bool by_destination(MPI_Comm comm, const inside_t& inside) {

@@ -20,7 +20,7 @@ std::vector<property_record> combine(std::vector<property_record> known) {
     const std::vector<property_record> reported = known;
     for (int rank = 0; rank < p; ++rank) {
       property_record& v = known[static_cast<std::size_t>(rank)];
-      if (rounds.over()) {
+      if (rounds.done()) {
         rounds.end(v);
         continue;
       }
@@ -31,7 +31,7 @@ std::vector<property_record> combine(std::vector<property_record> known) {
         rounds.add_up(v, digit, theirs);
       }
     }
-    if (rounds.over()) return known;
+    if (rounds.done()) return known;
   }
 }
 

@@ -109,7 +109,7 @@ bool has_a_byte_twice(const element& e, count_t count) {
 }
 
 // Ranges begin and end inside elements and inside runs. Pieces of random lengths together are the whole. Bytes outside
-// of a piece stay as they were.
+// of a chunk stay as they were.
 void expect_pieces_make_the_whole(const element& e, count_t count, unsigned seed) {
   std::mt19937 random(seed);
   const count_t size = e.size * count;
@@ -123,20 +123,20 @@ void expect_pieces_make_the_whole(const element& e, count_t count, unsigned seed
   const count_t longest = std::uniform_int_distribution<count_t>(1, size)(random);
   for (count_t skip = 0; skip < size;) {
     const count_t n = std::uniform_int_distribution<count_t>(1, std::min(longest, size - skip))(random);
-    std::vector<std::byte> piece(static_cast<std::size_t>(n) + 2, std::byte{0x77});
-    detail::pack_range(from.data(), count, e, skip, n, piece.data() + 1);
-    ASSERT_EQ(piece.front(), std::byte{0x77});
-    ASSERT_EQ(piece.back(), std::byte{0x77});
-    ASSERT_TRUE(std::equal(piece.begin() + 1, piece.end() - 1, whole.begin() + skip)) << n << " bytes from " << skip;
+    std::vector<std::byte> chunk(static_cast<std::size_t>(n) + 2, std::byte{0x77});
+    detail::pack_range(from.data(), count, e, skip, n, chunk.data() + 1);
+    ASSERT_EQ(chunk.front(), std::byte{0x77});
+    ASSERT_EQ(chunk.back(), std::byte{0x77});
+    ASSERT_TRUE(std::equal(chunk.begin() + 1, chunk.end() - 1, whole.begin() + skip)) << n << " bytes from " << skip;
     arena one(e, count, false);
-    detail::unpack_range(piece.data() + 1, one.data(), count, e, skip, n);
+    detail::unpack_range(chunk.data() + 1, one.data(), count, e, skip, n);
     std::vector<std::byte> again(whole.size());
     detail::pack(one.data(), count, e, again.data());
     ASSERT_TRUE(std::equal(again.begin() + skip, again.begin() + skip + n, whole.begin() + skip));
     const auto untouched = [](std::byte b) { return b == std::byte{0xcd}; };
     ASSERT_TRUE(overlaps || std::all_of(again.begin(), again.begin() + skip, untouched)) << n << " from " << skip;
     ASSERT_TRUE(overlaps || std::all_of(again.begin() + skip + n, again.end(), untouched)) << n << " from " << skip;
-    detail::unpack_range(piece.data() + 1, received.data(), count, e, skip, n);
+    detail::unpack_range(chunk.data() + 1, received.data(), count, e, skip, n);
     skip += n;
   }
   ASSERT_EQ(received.bytes, expected.bytes);

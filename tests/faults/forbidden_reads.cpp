@@ -172,13 +172,13 @@ class forms {
     const auto got = sparse_exchange(ranks, counts, out, comm_);
     expect_right(got.data, "a sparse exchange");
     std::vector<int> in;
-    sparse_exchange_pieces(
+    sparse_exchange_chunks(
         ranks, counts, out, std::max(1, ints / 3),
-        [&](int, std::span<const int> piece) { in.insert(in.end(), piece.begin(), piece.end()); }, comm_);
+        [&](int, std::span<const int> chunk) { in.insert(in.end(), chunk.begin(), chunk.end()); }, comm_);
     std::ranges::sort(in);
     std::vector<int> all = got.data;
     std::ranges::sort(all);
-    EXPECT_EQ(in, all) << "a sparse exchange in pieces";
+    EXPECT_EQ(in, all) << "a sparse exchange in chunks";
   }
   // Each block to the next rank.
   void redistribute_blocks() const {

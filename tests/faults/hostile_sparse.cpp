@@ -49,10 +49,10 @@ class hostile_sparse final : public hostile_call {
 
   void step(int number) override {
     switch (r_.by) {
-      case surface::blocking: {  // the data come in pieces
+      case surface::blocking: {  // the data come in chunks
         std::size_t at = margin;
         call_.emplace(mine(), comm_, o_);
-        return call_->deliver(1 + r_.most / 3, [&](const sparse_call::piece& p) {
+        return call_->deliver(1 + r_.most / 3, [&](const sparse_call::chunk& p) {
           if (errs(r_, rank_, offence::thrown)) throw own_error("no disk");
           std::copy_n(static_cast<const int*>(p.data), p.count, &got_[at]);
           at += static_cast<std::size_t>(p.count);

@@ -96,7 +96,7 @@ class call_to_last {
  private:
   exchange given() {
     const auto counts = count_view(counts_.data());
-    const auto room = count_view(room_.data());
+    const auto buffer = count_view(room_.data());
     const auto places = count_view(places_.data());
     if (way_.what == kind::in_place)
       return exchange::alltoallv_in_place(in_.data(), counts, count_view(zeros_.data()), room, places, MPI_INT, comm_);

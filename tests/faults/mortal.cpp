@@ -132,7 +132,7 @@ void call_until_lost(rank_state& s, const trial& t, MPI_Comm comm, std::vector<s
     if (now) arm_for(t);
     const double begin = seconds_now();
     made.push_back(make_call(r, comm, rank));
-    const bool throws = now && t.how == way::exception;
+    const bool throws = now && t.how == direction::exception;
     const outcome o = attempt(*made.back(), r, rank, throws && r.harm == offence::none ? t.n : -1);
     if (throws) {
       write_obituary();

@@ -16,7 +16,7 @@
 namespace taquin::soak {
 
 /// How a rank is lost.
-enum class way : std::uint8_t {
+enum class direction : std::uint8_t {
   kill,
   stop,  ///< and continues after a while: no rank may abandon it
   exit,
@@ -55,7 +55,7 @@ inline trial make_trial(std::uint64_t seed, int alive, int p, const std::vector<
   t.how = ways[s.below(ways.size())];
   t.offender = static_cast<int>(s.below(static_cast<std::uint64_t>(t.p())));
   t.call = static_cast<int>(s.any_size(12));
-  t.n = static_cast<int>(t.how == way::exception ? s.below(4) : static_cast<std::uint64_t>(s.any_size(3000)));
+  t.n = static_cast<int>(t.how == direction::exception ? s.below(4) : static_cast<std::uint64_t>(s.any_size(3000)));
   t.by_clock = t.how != way::exit && t.how != way::exception && s.one_in(3);
   t.microseconds = 1 + static_cast<int>(s.any_size(20000));
   t.asleep = s.between(20, 400);
@@ -69,7 +69,7 @@ inline hostile_recipe make_mortal_call(const trial& t, int number, int p) {
   r.harm = offence::none;
   constexpr count_t most = 20000;  // oversubscribed ranks
   if (r.most > most) r.most = most;
-  if (t.how == way::exception && number == t.call && (r.what == called::migration || r.what == called::sparse))
+  if (t.how == direction::exception && number == t.call && (r.what == called::migration || r.what == called::sparse))
     r.harm = offence::thrown, r.offender = t.offender;
   return r;
 }

@@ -87,14 +87,14 @@ inline void be_aborted() {
 }
 
 inline auto what_happens(way how) -> void (*)() {
-  if (how == way::stop) return be_stopped;
-  if (how == way::exit) return be_at_the_end;
-  return how == way::abort ? be_aborted : be_killed;
+  if (how == direction::stop) return be_stopped;
+  if (how == direction::exit) return be_at_the_end;
+  return how == direction::abort ? be_aborted : be_killed;
 }
 
 inline void arm_for(const trial& t) {
   milliseconds_asleep = t.asleep;
-  if (t.how == way::exception) return;
+  if (t.how == direction::exception) return;
   if (!t.by_clock) return test::at_step(t.n, what_happens(t.how));
   static void (*then)() = nullptr;
   then = what_happens(t.how);

@@ -22,10 +22,10 @@ struct room {
   int requests = 0;
   std::vector<void*> given{};
 
-  room() { given.reserve(3); }
-  room(const room&) = delete;
+  buffer() { given.reserve(3); }
+  buffer(const room&) = delete;
   room& operator=(const room&) = delete;
-  ~room() {
+  ~buffer() {
     for (void* p : given) std::free(p);
   }
   static void* allocate(std::size_t bytes, void* context) {

@@ -18,7 +18,7 @@ namespace {
 class requests : public testing::Test {
  protected:
   requests() : comm(communicator::adopt(test::duplicate(MPI_COMM_WORLD))), rank(comm->rank()), peer(1 - rank) {}
-  void meet() const { MPI_Barrier(comm->get()); }
+  void barrier() const { MPI_Barrier(comm->get()); }
 
   communicator::lease comm;
   int rank;
@@ -52,7 +52,7 @@ TEST_F(requests, a_message_that_is_too_long_is_named_with_its_sender_and_both_si
   for (const bool all : {false, true}) {
     std::vector<char> data(static_cast<std::size_t>(n) * 28);
     request_set set(n, std::pmr::new_delete_resource());
-    meet();
+    barrier();
     for (int i = 0; i < n; ++i) {
       char* place = &data[static_cast<std::size_t>(i) * 28];
       const auto at = static_cast<std::size_t>(i);
@@ -81,7 +81,7 @@ TEST_F(requests, a_message_that_is_too_long_is_named_with_its_sender_and_both_si
         EXPECT_NE(what.find(sender_and_sizes()), std::string::npos) << what;
       }
     }
-    meet();
+    barrier();
   }
 }
 
@@ -101,10 +101,10 @@ TEST_F(requests, nothing_is_written_after_their_owner_has_gone) {
       }
       if (persistent) MPI_Request_free(&own);
     }
-    meet();
+    barrier();
     const std::vector<int> late{1, 2, 3, 4};
     if (rank == 0) MPI_Send(late.data(), 4, MPI_INT, peer, 0, comm->get());
-    meet();
+    barrier();
     std::vector<int> got(4);
     if (rank == 1) MPI_Recv(got.data(), 4, MPI_INT, peer, 0, comm->get(), MPI_STATUS_IGNORE);
     EXPECT_EQ(data, std::vector<int>(4, -1));
@@ -120,10 +120,10 @@ TEST_F(requests, a_send_that_nobody_receives_does_not_keep_its_owner) {
     request_set set(1, std::pmr::new_delete_resource());
     set.send(0, data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, 1, comm->get());
   }
-  meet();
+  barrier();
   std::vector<char> got(data.size());  // it may be received until its memory goes
   if (rank == 1) MPI_Recv(got.data(), static_cast<int>(got.size()), MPI_BYTE, peer, 1, comm->get(), MPI_STATUS_IGNORE);
-  meet();
+  barrier();
 }
 
 TEST_F(requests, complete_in_any_number_of_windows) {

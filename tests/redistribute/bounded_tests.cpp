@@ -1,4 +1,4 @@
-// However much there is to copy, a test of a redistribution copies a piece of it.
+// However much there is to copy, a test of a redistribution copies a chunk of it.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -118,7 +118,7 @@ TEST_F(several_arrays, move_through_one_exchange) {
 
 // One of the arrays is where ranks of the node map it.
 TEST_F(several_arrays, move_between_shared_and_private_memory) {
-  const auto room = static_cast<std::size_t>(n * ranks);
+  const auto buffer = static_cast<std::size_t>(n * ranks);
   for (int run = 0; run < 4; ++run) {  // memory is mapped from the third use on
     shared_buffer<std::int64_t> a(room);
     std::vector<std::int16_t> b(room);
@@ -168,7 +168,7 @@ TEST_F(several_arrays, move_with_arrays_of_other_kinds) {
   MPI_Type_create_resized(MPI_INT, 0, 8, &gapped);
   MPI_Type_commit(&gapped);
   const int parity = rank % 2;
-  const auto room = static_cast<std::size_t>(n * ranks);
+  const auto buffer = static_cast<std::size_t>(n * ranks);
   std::vector<std::int32_t> even(room * 2, -1);
   std::vector<std::int64_t> x(room);
   std::vector<std::int16_t> y(room);

@@ -26,7 +26,7 @@ using test::at;
 class target_exchanges : public testing::Test {
  protected:
   target_exchanges() : rank(test::rank_in(MPI_COMM_WORLD)), ranks(test::size_of(MPI_COMM_WORLD)) {
-    running.meet(MPI_COMM_WORLD);
+    running.set_up(MPI_COMM_WORLD);
   }
 
   // Requests the targets of a map, and keeps them.

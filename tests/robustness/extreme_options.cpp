@@ -91,10 +91,10 @@ struct extreme_options : testing::Test {
     const auto arrived = sparse_exchange(to, std::array{n}, std::vector<int>(at(n), me), comm.get(), o);
     return arrived.data == std::vector<int>(at(n), before);
   }
-  bool pieces_are_served(const options& o, int n, int piece) const {
+  bool chunks_are_served(const options& o, int n, int chunk) const {
     count_t arrived = 0;
-    sparse_exchange_pieces(
-        to, std::array{n}, std::vector<int>(at(n), me), piece,
+    sparse_exchange_chunks(
+        to, std::array{n}, std::vector<int>(at(n), me), chunk,
         [&](int from, std::span<const int> some) {
           if (from == before) arrived += std::ranges::count(some, before);
         },
@@ -125,10 +125,10 @@ TEST_F(extreme_options, are_served_or_refused_on_all_ranks_by_every_call) {
          o.algorithm = "auto";
          return sparse_is_served(o, 50000);
        }},
-      {"sparse exchange in pieces",
+      {"sparse exchange in chunks",
        [&](options o) {
          o.algorithm = "auto";
-         return pieces_are_served(o, 5000, 10);
+         return chunks_are_served(o, 5000, 10);
        }},
       {"redistribution", [&](const options& o) { return redistribution_is_served(o); }}};
   for (const auto& [name, o] : extremes()) {
@@ -152,7 +152,7 @@ TEST_F(extreme_options, in_flight_without_a_limit_takes_memory_by_what_is_moved)
     statistics stats{};
     const options o{.algorithm = algorithm, .in_flight = std::numeric_limits<int>::max(), .stats = &stats};
     EXPECT_TRUE(sparse_is_served(o, 50000));
-    EXPECT_TRUE(pieces_are_served(o, 50000, 50));
+    EXPECT_TRUE(chunks_are_served(o, 50000, 50));
     EXPECT_LT(stats.peak_memory, std::size_t{1} << 20U);
   }
 }

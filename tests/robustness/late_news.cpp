@@ -20,7 +20,7 @@ enum class deaf { never, in_reduction, in_message, in_barrier };
 deaf when = deaf::never;
 clock_type::time_point deaf_until;
 
-void begun(deaf what) {
+void started(deaf what) {
   if (when != what) return;
   when = deaf::never;
   deaf_until = clock_type::now() + deaf_time;
@@ -37,20 +37,20 @@ extern "C" int PMPI_Iallreduce(const void* from, void* to, int n, MPI_Datatype t
                                MPI_Request* r) {
   static auto* const real = next<decltype(&PMPI_Iallreduce)>("PMPI_Iallreduce");
   const int code = real(from, to, n, t, op, c, r);
-  begun(deaf::in_reduction);
+  started(deaf::in_reduction);
   return code;
 }
 
 extern "C" int PMPI_Ibarrier(MPI_Comm c, MPI_Request* r) {
   static auto* const real = next<decltype(&PMPI_Ibarrier)>("PMPI_Ibarrier");
   const int code = real(c, r);
-  begun(deaf::in_barrier);
+  started(deaf::in_barrier);
   return code;
 }
 
 extern "C" int PMPI_Isend(const void* from, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) {
   static auto* const real = next<decltype(&PMPI_Isend)>("PMPI_Isend");
-  begun(deaf::in_message);
+  started(deaf::in_message);
   return real(from, n, t, to, tag, c, r);
 }
 

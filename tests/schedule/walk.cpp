@@ -42,7 +42,7 @@ TEST_F(a_walk, keeps_as_many_in_flight_as_the_round_allows) {
   w.complete(0);
   EXPECT_TRUE(w.done());
   w.leave();
-  EXPECT_TRUE(w.over());
+  EXPECT_TRUE(w.at_end());
 }
 
 TEST_F(a_walk, posts_the_stages_of_each_lane_in_turn) {

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::size_t> ways_of(const trial& t) {
   std::vector<std::size_t> ways;
-  for (std::uint64_t call = 0; call < t.calls(); ++call) ways.push_back(t.way(call));
+  for (std::uint64_t call = 0; call < t.calls(); ++call) ways.push_back(t.candidate(call));
   return ways;
 }
 

@@ -55,7 +55,7 @@ sparse_recipe make_sparse_recipe(std::uint64_t seed, int p) {
   r.memory = s.one_in(3) ? static_cast<limit>(s.below(4)) : limit::none;
   if (s.one_in(3)) r.in_flight = s.between(1, 4);
   r.rounds = s.between(1, 3);
-  if (s.one_in(4) && type_of(r).plain()) r.piece = 1 + s.any_size(200);
+  if (s.one_in(4) && type_of(r).plain()) r.chunk = 1 + s.any_size(200);
   r.replies = s.one_in(4) && r.memory == limit::none;  // they take more than what finds the sources
   r.delays = s.one_in(4);
   r.beside = s.one_in(6) ? static_cast<company>(s.below(6)) : company::nothing;
@@ -68,7 +68,7 @@ bool simplify(sparse_recipe& r, int way) {
     case 3:
       return changed(r.replies, false);
     case 4:
-      return changed(r.piece, count_t{0});
+      return changed(r.chunk, count_t{0});
     case 5:
       return changed(r.rounds, 1);
     case 6:
@@ -89,10 +89,10 @@ bool simplify(sparse_recipe& r, int way) {
 std::string describe(const sparse_recipe& r) {
   return fmt::format(
       "sparse exchange on {} ranks, algorithm {}, up to {} blocks of a rank to {}, of up to {} elements of type {},\n"
-      "  memory {}, in_flight {}, {} rounds, pieces of {}, replies {}, delays {}, beside {}",
+      "  memory {}, in_flight {}, {} rounds, chunks of {}, replies {}, delays {}, beside {}",
       r.p, r.algorithm, r.most_blocks,
       std::array{"anybody", "one rank", "the next two", "nobody"}.at(static_cast<std::size_t>(r.whom)), r.most,
-      all_types()[r.type].name, static_cast<int>(r.memory), r.in_flight, r.rounds, r.piece, r.replies, r.delays,
+      all_types()[r.type].name, static_cast<int>(r.memory), r.in_flight, r.rounds, r.chunk, r.replies, r.delays,
       static_cast<int>(r.beside));
 }
 
@@ -147,23 +147,23 @@ std::string sparse_arrays::check_sources(const sparse_call& call) const {
   return same ? std::string() : std::string("other sources or counts than there are");
 }
 
-// Receives the data of a round, all together or in pieces. Returns the error in the pieces.
+// Receives the data of a round, all together or in chunks. Returns the error in the chunks.
 std::string sparse_arrays::receive(const sparse_recipe& r, sparse_call& call, int round, const turn& t) {
   const count_t extent = type_of(r).extent;
   got_.assign(at(call.total() * extent) + 2 * margin, guard);
   if (r.delays) delay(r.seed, t.rank, 10 + round);
   t.doing("sparse data");
   std::byte* const into = got_.data() + margin;
-  if (r.piece == 0 || t.rank % 2 != 0) {
+  if (r.chunk == 0 || t.rank % 2 != 0) {
     call.receive(into);
     return {};
   }
   std::string fault;
   count_t before = 0;  // elements of the blocks before that of this number
   std::size_t number = 0;
-  call.deliver(r.piece, [&](const sparse_call::piece& p) {
+  call.deliver(r.chunk, [&](const sparse_call::chunk& p) {
     for (; number < p.block; ++number) before += call.counts()[number];
-    if (p.count > r.piece) fault = "a piece is longer than was asked for";
+    if (p.count > r.chunk) fault = "a chunk is longer than was asked for";
     std::memcpy(into + (before + p.first) * extent, p.data, at(p.count * extent));
   });
   return fault;

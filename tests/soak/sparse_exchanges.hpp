@@ -28,7 +28,7 @@ struct sparse_recipe {
   limit memory = limit::none;
   int in_flight = 0;
   int rounds = 1;     ///< data are sent so often, along what was found once
-  count_t piece = 0;  ///< elements of a piece, on every other rank; 0: all are received together
+  count_t chunk = 0;  ///< elements of a chunk, on every other rank; 0: all are received together
   bool replies = false;
   bool delays = false;
   company beside = company::nothing;

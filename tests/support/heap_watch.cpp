@@ -107,16 +107,16 @@ thread_local bool looking = false;  // at a stack, which may itself want memory
 // The stack from the innermost frame outwards.
 struct stack_walk {
   std::uintptr_t caller;  // judged from this frame on; 0: from where the stack first leaves the program
-  bool begun = false;
+  bool started = false;
   bool ours = false;
 };
 
 _Unwind_Reason_Code arbiter(_Unwind_Context* frame, void* data) {
   auto& walk = *static_cast<stack_walk*>(data);
   const std::uintptr_t at = _Unwind_GetIP(frame);
-  if (!walk.begun) {
+  if (!walk.started) {
     if (walk.caller != 0 ? at != walk.caller : program.holds(at)) return _URC_NO_REASON;
-    walk.begun = true;
+    walk.started = true;
   }
   walk.ours = program.holds(at);
   return walk.ours || mpi.holds(at) || below_mpi.holds(at) ? _URC_NORMAL_STOP : _URC_NO_REASON;

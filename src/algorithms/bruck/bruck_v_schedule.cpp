@@ -53,7 +53,7 @@ schedule bruck_v_schedule(const local_exchange& x, const shape& shape, const opt
                           const std::pmr::vector<size_field>& received, std::pmr::memory_resource* memory) {
   const int p = r.ranks;
   schedule s(memory, bruck_v_schedule_size(shape, r));
-  s.meets = shape.min_block_bytes > 0 && shape.max_block_bytes <= as_size(r.threshold);
+  s.synchronizes = shape.min_block_bytes > 0 && shape.max_block_bytes <= as_size(r.threshold);
   s.add_types(x);
   const std::uint32_t bytes_type = s.add_type(element::bytes(1));
   waiting places(as_size(p), memory);

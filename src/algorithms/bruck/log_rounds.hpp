@@ -39,7 +39,7 @@ void run_log_rounds(mpi::communicator& comm, int tag, const route& r, std::size_
       next += machine.load(weight, count_t{digit}, std::span(message, capacity));
       return {message, next};
     }
-    std::span<std::byte> room() const { return {machine.receive_slot(), capacity}; }
+    std::span<std::byte> buffer() const { return {machine.receive_slot(), capacity}; }
     void unload(int digit, std::span<const std::byte> from) const { machine.unload(weight, count_t{digit}, from); }
   };
   const auto most = as_size(r.radix - 1);

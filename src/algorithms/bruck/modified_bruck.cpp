@@ -35,7 +35,7 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   const int p = x.ranks;
   const fixed_places b(p, o);
   schedule s(memory, size_of(b));
-  s.meets = shape.max_block_bytes > 0;
+  s.synchronizes = shape.max_block_bytes > 0;
   s.add_types(x);
   const std::uint32_t intermediate = add_intermediate_type(s, x);
   s.scratch_bytes = b.scratch_blocks() * shape.max_block_bytes;

@@ -80,7 +80,7 @@ schedule zero_copy_schedule(const local_exchange& x, const shape& shape, int rad
   const int p = x.ranks;
   const figures f = count(p, radix);
   schedule s(memory, zero_copy_size(f, layout));
-  s.meets = shape.max_block_bytes > 0;
+  s.synchronizes = shape.max_block_bytes > 0;
   s.add_types(x);
   const std::uint32_t intermediate = add_intermediate_type(s, x);
   s.scratch_bytes = scratch_blocks * shape.max_block_bytes;

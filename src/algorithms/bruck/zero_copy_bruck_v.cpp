@@ -167,7 +167,7 @@ schedule zero_copy_v_schedule(const local_exchange& x, const shape& sh, const ro
                               const std::pmr::vector<wide_size>& received, std::pmr::vector<datatype>* types,
                               std::pmr::memory_resource* memory) {
   schedule s(memory, zero_copy_v_size(sh, r));
-  s.meets = sh.min_block_bytes > 0;
+  s.synchronizes = sh.min_block_bytes > 0;
   s.add_types(x);
   s.scratch_bytes = intermediate_bytes(sh, r);
   s.add_copy(s.send_block(x, x.rank), s.recv_block(x, x.rank));

@@ -22,7 +22,7 @@ bool in_place_machine::begin_any_compaction(bool last_resort) {
 // is worth its copies; as the `last_resort` for any free region. Returns whether it has started.
 bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   const auto gaps = recvs_.gaps();
-  const auto pieces = sends_.pieces();
+  const auto segments = sends_.segments();
   const auto rests = [&](std::size_t k) {
     return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::coming;
   };
@@ -38,9 +38,9 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   if (sends_.free_from(begin, 1) > 0) return false;
   count_t held = 0;
   std::size_t p = sends_.first_after(begin);
-  for (; p < pieces.size() && pieces[p].at < end; ++p) {
-    if (pieces[p].slot >= 0) return false;
-    held += pieces[p].length;
+  for (; p < segments.size() && segments[p].at < end; ++p) {
+    if (segments[p].slot >= 0) return false;
+    held += segments[p].length;
   }
   const count_t free = end - begin - held;
   if (free == 0 || (!last_resort && (free < limits_.small_chunk || held > most_held * free))) return false;
@@ -53,7 +53,7 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
 // The next move of a started compaction. The machine does nothing else until it has ended.
 std::optional<local_move> in_place_machine::compact() {
   while (compact_begin_ < compact_end_ && compacted_ > 0) {
-    const piece p = sends_.pieces()[compacted_ - 1];
+    const segment p = sends_.segments()[compacted_ - 1];
     if (p.end() <= compact_begin_) break;
     --compacted_;
     const count_t to = compact_end_ - p.length;

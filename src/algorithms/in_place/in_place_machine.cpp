@@ -18,7 +18,7 @@ in_place_machine::in_place_machine(int rank, std::span<const peer_block> out, st
       in_(in),
       limits_(limits),
       border_(border_of(out, in)),
-      sends_(limits.pieces(out.size(), in.size()), memory),
+      sends_(limits.segments(out.size(), in.size()), memory),
       recvs_(limits.gaps(in.size()), in.size(), memory),
       aux_(limits.free_runs(), memory),
       free_sends_(memory),
@@ -30,7 +30,7 @@ in_place_machine::in_place_machine(int rank, std::span<const peer_block> out, st
 }
 
 std::size_t in_place_machine::bytes(const in_place_limits& l, std::size_t out, std::size_t in) noexcept {
-  return send_set::bytes(l.pieces(out, in)) + recv_set::bytes(l.gaps(in), in) + aux_heap::bytes(l.free_runs()) +
+  return send_set::bytes(l.segments(out, in)) + recv_set::bytes(l.gaps(in), in) + aux_heap::bytes(l.free_runs()) +
          array_list::bytes<in_place_machine>(l, in);
 }
 
@@ -86,7 +86,7 @@ void in_place_machine::find_scratch() {
   const auto gaps = recvs_.gaps();
   count_t begin = 0;
   count_t end = 0;
-  for (const piece& p : sends_.pieces()) {
+  for (const segment& p : sends_.segments()) {
     const std::size_t g = recvs_.first_after(p.at);
     if (g < gaps.size() && gaps[g].at < p.end()) continue;
     if (p.at != end) begin = p.at;
@@ -187,9 +187,9 @@ std::optional<local_move> in_place_machine::slide() {
   if (self_left_ == 0) return {};
   const auto block = std::ranges::find(in_, rank_, &peer_block::peer);
   if (block == in_.end()) return {};
-  const auto pieces = sends_.pieces();
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const piece p = pieces[i];
+  const auto segments = sends_.segments();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const segment p = segments[i];
     if (p.peer != rank_) continue;
     const count_t to = block->at + p.offset;
     const count_t distance = to < p.at ? p.at - to : to - p.at;
@@ -215,16 +215,16 @@ std::optional<local_move> in_place_machine::slide() {
 template <class Visit>
 void in_place_machine::for_each_free_region(Visit visit) const {
   const auto gaps = recvs_.gaps();
-  const auto pieces = sends_.pieces();
+  const auto segments = sends_.segments();
   std::size_t p = 0;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (gaps[i].state != gap_state::open) continue;
     count_t at = gaps[i].at;
     while (at < gaps[i].end()) {
-      while (p < pieces.size() && pieces[p].end() <= at) ++p;
-      const count_t end = p < pieces.size() ? std::min(gaps[i].end(), pieces[p].at) : gaps[i].end();
+      while (p < segments.size() && segments[p].end() <= at) ++p;
+      const count_t end = p < segments.size() ? std::min(gaps[i].end(), segments[p].at) : gaps[i].end();
       if (end > at) visit(free_region{i, at, end - at});
-      at = p < pieces.size() ? std::max(end, std::min(gaps[i].end(), pieces[p].end())) : end;
+      at = p < segments.size() ? std::max(end, std::min(gaps[i].end(), segments[p].end())) : end;
     }
   }
 }
@@ -279,7 +279,7 @@ std::optional<in_place_machine::free_region> in_place_machine::worth_staging(std
   if (from.peer == rank_) return {};
   const std::size_t p = sends_.first_after(g.at);
   const bool mutual =
-      p < sends_.pieces().size() && sends_.pieces()[p].at <= g.at && sends_.pieces()[p].peer == from.peer;
+      p < sends_.segments().size() && sends_.segments()[p].at <= g.at && sends_.segments()[p].peer == from.peer;
   const int parts = mutual ? 2 : 4;
   const int mine = mutual ? (rank_ < from.peer ? 0 : 1) : rank_ % 4;
   const count_t begin = std::max(g.at, from.at + from.length * mine / parts);

@@ -84,7 +84,7 @@ class in_place_machine {
     return recvs_.empty() && sends_.left() == 0 && free_sends_.size() == send_at_.size();
   }
   /// The data that leave and arrive, as index_sets.hpp has them; the locations of data that wait for their place.
-  [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
+  [[nodiscard]] std::span<const segment> segments() const noexcept { return sends_.segments(); }
   [[nodiscard]] std::span<const gap> gaps() const noexcept { return recvs_.gaps(); }
   [[nodiscard]] count_t staged_at(const gap& g) const noexcept { return aux_location(g.aux); }
   /// Where auxiliary memory begins.
@@ -151,7 +151,7 @@ class in_place_machine {
   std::size_t staged_ = 0;     // runs in auxiliary memory or on their way there
   std::size_t turn_ = 0;       // where the search for data to stage begins
   bool blocked_ = false;       // the number of runs forbids to use a free region
-  std::size_t compacted_ = 0;  // a compaction in progress: the piece to examine next is before this one
+  std::size_t compacted_ = 0;  // a compaction in progress: the segment to examine next is before this one
   count_t compact_begin_ = 0;
   count_t compact_end_ = 0;  // at the beginning: none is in progress
   bool changed_ = true;

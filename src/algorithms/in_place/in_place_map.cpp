@@ -16,7 +16,7 @@ using failure::state;
 // started and of completed units are known.
 struct swapping {
   count_t all = 0;
-  count_t begun = 0;
+  count_t started = 0;
   bool settled = true;  // all started swaps are done
 };
 
@@ -26,24 +26,24 @@ swapping swaps_with(const in_place_protocol& p, int peer) {
   s.all = p.net.swappable(peer);
   if (s.all == 0) return s;
   const swap_counts c = p.net.swaps(peer);
-  s.begun = std::min(c.begun, s.all);
-  s.settled = std::min(c.done, s.all) == s.begun;
+  s.started = std::min(c.started, s.all);
+  s.settled = std::min(c.done, s.all) == s.started;
   return s;
 }
 
 // Units [0, all) of a block that two ranks swap.
 void add_swapped(std::vector<part>& to, const peer_block& b, const swapping& s, state done, state left) {
-  if (s.begun > 0 && (!s.settled || done != state::stands))
-    to.push_back({s.settled ? done : state::unknown, b.peer, 0, s.begun, b.at});
-  if (s.begun < s.all)
-    to.push_back({left, b.peer, s.begun, s.all - s.begun, left == state::missing ? -1 : b.at + s.begun});
+  if (s.started > 0 && (!s.settled || done != state::stands))
+    to.push_back({s.settled ? done : state::unknown, b.peer, 0, s.started, b.at});
+  if (s.started < s.all)
+    to.push_back({left, b.peer, s.started, s.all - s.started, left == state::missing ? -1 : b.at + s.started});
 }
 
 void add_outgoing(const in_place_protocol& p, block_map& map) {
   for (const peer_block& b : p.out)
     if (const swapping s = swaps_with(p, b.peer); s.all > 0)
       add_swapped(map.outgoing, b, s, state::stands, state::stands);
-  for (const piece& d : p.machine.pieces()) {
+  for (const segment& d : p.machine.segments()) {
     count_t at = d.at;
     // A compaction was chosen, and its peer did not release its fetched data.
     if (p.pending && p.pending->to <= at && at < p.pending->to + p.pending->length)
@@ -93,7 +93,7 @@ void add_incoming(const in_place_protocol& p, block_map& map) {
 
 block_map map_of(in_place_protocol& p) {
   block_map map{.known = true, .unit_bytes = static_cast<count_t>(p.units.unit_bytes())};
-  if (!p.begun) {  // nothing has moved
+  if (!p.started) {  // nothing has moved
     for (const peer_block& b : p.out) map.outgoing.push_back({state::stands, b.peer, 0, b.length, b.at});
     for (const peer_block& b : p.in) map.incoming.push_back({state::missing, b.peer, 0, b.length, -1});
     return map;

@@ -5,7 +5,7 @@
 namespace taquin::detail {
 
 std::size_t in_place_phases_machine::bytes(const phase_limits& l, std::size_t out, std::size_t in) noexcept {
-  return send_set::bytes(phase_limits::pieces(out, in)) + aux_heap::bytes(free_runs(in)) +
+  return send_set::bytes(phase_limits::segments(out, in)) + aux_heap::bytes(free_runs(in)) +
          array_list::bytes<in_place_phases_machine>(l, out, in);
 }
 
@@ -15,7 +15,7 @@ in_place_phases_machine::in_place_phases_machine(std::span<const peer_block> out
       in_(in),
       limits_(limits),
       border_(border_of(out, in)),
-      sends_(phase_limits::pieces(out.size(), in.size()), memory),
+      sends_(phase_limits::segments(out.size(), in.size()), memory),
       heap_(free_runs(in.size()), memory),
       parts_(memory),
       sources_(memory),
@@ -34,7 +34,7 @@ void in_place_phases_machine::reset() {
 }
 
 bool in_place_phases_machine::done() const noexcept {
-  return sends_.pieces().empty() && std::ranges::all_of(sources_, [](const source& s) { return s.left == 0; });
+  return sends_.segments().empty() && std::ranges::all_of(sources_, [](const source& s) { return s.left == 0; });
 }
 
 // Parts of sources that have no more data would stay unused.
@@ -129,17 +129,17 @@ std::optional<local_move> in_place_phases_machine::next_move() {
     if (!packing_) {
       packing_ = true;
       high_ = s.at + s.left;
-      piece_ = sends_.first_after(s.at);
-      while (piece_ < sends_.pieces().size() && sends_.pieces()[piece_].at < high_) ++piece_;
+      segment_ = sends_.first_after(s.at);
+      while (segment_ < sends_.segments().size() && sends_.segments()[segment_].at < high_) ++segment_;
     }
-    while (piece_ > 0 && sends_.pieces()[piece_ - 1].end() > s.at) {
-      const piece p = sends_.pieces()[--piece_];
+    while (segment_ > 0 && sends_.segments()[segment_ - 1].end() > s.at) {
+      const segment p = sends_.segments()[--segment_];
       high_ -= p.length;
       if (high_ == p.at) continue;
-      sends_.relocate(piece_, high_);
+      sends_.relocate(segment_, high_);
       return local_move{{p.at, high_, p.length}, p.peer};
     }
-    piece_ = 0;
+    segment_ = 0;
     const count_t n = std::min(s.staged, high_ - s.at);
     if (n == 0) continue;
     const local_move home{{s.aux_at, s.at, n}};

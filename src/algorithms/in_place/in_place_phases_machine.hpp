@@ -27,11 +27,12 @@ struct phase_limits {
   count_t aux = 1;
   int parts = 1;
   bool heap = false;
-  count_t most = 1;                 ///< units in one message
-  std::size_t piece = port::piece;  ///< bytes that are moved inside the rank between two tests of the operation
+  count_t most = 1;  ///< units in one message
+  std::size_t bytes_per_test =
+      port::bytes_per_test;  ///< bytes that are moved inside the rank between two tests of the operation
 
   /// Pieces that a rank's send blocks are split into: at most so many.
-  static constexpr std::size_t pieces(std::size_t out, std::size_t in) noexcept { return 3 * out + 2 * in + 1; }
+  static constexpr std::size_t segments(std::size_t out, std::size_t in) noexcept { return 3 * out + 2 * in + 1; }
 };
 
 class in_place_phases_machine {
@@ -83,7 +84,7 @@ class in_place_phases_machine {
   [[nodiscard]] count_t expected(std::size_t k) const noexcept { return sources_[k].left - sources_[k].staged; }
   [[nodiscard]] count_t unsent(std::size_t k) const noexcept { return out_[k].length - sent_[k]; }
   [[nodiscard]] bool done() const noexcept;
-  [[nodiscard]] std::span<const piece> pieces() const noexcept { return sends_.pieces(); }
+  [[nodiscard]] std::span<const segment> segments() const noexcept { return sends_.segments(); }
   /// The data of incoming block k that are here: visit(at, length, where): units that belong at `at` and lie at
   /// `where`; −1: they are not here. From the first to the last.
   template <class Visit>
@@ -146,8 +147,8 @@ class in_place_phases_machine {
   std::pmr::vector<count_t> sent_;
   std::size_t in_use_ = 1;    // parts
   std::size_t updating_ = 0;  // the source whose block is being updated
-  std::size_t piece_ = 0;     // one past the piece to examine next
-  count_t high_ = 0;          // where the pieces that are packed begin
+  std::size_t segment_ = 0;   // one past the segment to examine next
+  count_t high_ = 0;          // where the segments that are packed begin
   bool packing_ = false;
   bool in_phase_ = false;  // data of requests_ are on their way
 };

@@ -8,13 +8,13 @@ failure::block_map in_place_phases_protocol::map() {
   using failure::state;
   const auto unit = static_cast<count_t>(units_.unit_bytes());
   failure::block_map map{.known = true, .unit_bytes = unit};
-  if (!begun_) {  // nothing has moved
+  if (!started_) {  // nothing has moved
     for (const peer_block& b : out_) map.outgoing.push_back({state::stands, b.peer, 0, b.length, b.at});
     for (const peer_block& b : in_) map.incoming.push_back({state::missing, b.peer, 0, b.length, -1});
     return map;
   }
   if (moving_ && units_.try_move(*moving_)) moving_.reset();
-  for (const piece& p : machine_.pieces())  // granted ones too: no data use their place before the phase ends
+  for (const segment& p : machine_.segments())  // granted ones too: no data use their place before the phase ends
     append(map.outgoing, {state::stands, p.peer, p.offset, p.length, p.at});
   for (std::size_t k = 0; k < in_.size(); ++k)
     machine_.for_each_part(k, [&](count_t at, count_t length, count_t where) {

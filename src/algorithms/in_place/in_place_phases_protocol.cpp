@@ -33,7 +33,7 @@ in_place_phases_protocol::in_place_phases_protocol(int rank, int ranks, requests
 
 port_limits in_place_phases_protocol::limits(std::size_t out, std::size_t in, requests how) noexcept {
   constexpr std::size_t refusals = 2;
-  return {.scattered = static_cast<std::uint32_t>(phase_limits::pieces(out, in)),
+  return {.scattered = static_cast<std::uint32_t>(phase_limits::segments(out, in)),
           .words = request_words,
           .messages = static_cast<std::uint32_t>((how == requests::sparse ? in : 0) + refusals),
           .transfers = static_cast<std::uint32_t>(2 * (in + out)),
@@ -72,7 +72,7 @@ void in_place_phases_protocol::clock(double& part) {
 // waits there.
 task in_place_phases_protocol::run() {
   machine_.reset();
-  begun_ = true;
+  started_ = true;
   moving_.reset();
   last_ = {};
   since_ = net_.now();
@@ -109,7 +109,7 @@ task in_place_phases_protocol::run() {
     auto m = machine_.next_move();
     moving_ = m;
     while (true) {
-      if (m && units_.move_some(*moving_, machine_.limits().piece)) {
+      if (m && units_.move_some(*moving_, machine_.limits().bytes_per_test)) {
         moving_.reset();
         net_.moved({m->from, m->length}, m->to);
         m = machine_.next_move();
@@ -117,7 +117,7 @@ task in_place_phases_protocol::run() {
         continue;
       }
       // After the moves as well: with sparse requests a rank without peers has nothing else to wait for.
-      co_await net_.give_way();
+      co_await net_.suspend_test();
       if (!m) break;
     }
     clock(last_.in_place_phases.update);

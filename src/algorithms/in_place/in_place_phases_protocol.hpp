@@ -66,7 +66,7 @@ class in_place_phases_protocol {
     const bool dense = how == requests::dense;
     each(&in_place_phases_protocol::requested_, (dense ? all : 1) * request_words);
     each(&in_place_phases_protocol::granted_, (dense ? all : out) * request_words);
-    each(&in_place_phases_protocol::runs_, at_most{phase_limits::pieces(out, in)});
+    each(&in_place_phases_protocol::runs_, at_most{phase_limits::segments(out, in)});
   }
 
   [[nodiscard]] std::size_t place(std::size_t block, const peer_block& b) const noexcept;
@@ -91,7 +91,7 @@ class in_place_phases_protocol {
   std::pmr::vector<word> requested_;  // per rank; sparse: one request
   std::pmr::vector<word> granted_;    // per rank; sparse: per outgoing block
   std::pmr::vector<unit_run> runs_;   // of one transfer
-  bool begun_ = false;                // an exchange, once
+  bool started_ = false;              // an exchange, once
   std::optional<local_move> moving_;  // the rest of a move that the machine counts as done
   double since_ = 0;
   statistics last_;

@@ -35,7 +35,7 @@ port_limits in_place_protocol::limits(const in_place_limits& l, double idle_thre
 }
 
 task in_place_protocol::run() {
-  begun = false;
+  started = false;
   pending.reset();
   moving.reset();
   if (net.fetches()) {
@@ -43,7 +43,7 @@ task in_place_protocol::run() {
     co_await net.open();
   }
   machine.reset([this](int peer) { return peer == rank ? 0 : net.swappable(peer); });
-  begun = true;
+  started = true;
   if (net.fetches()) {
     // Peer by peer, as long as there are data whose swap neither rank has started: data that this rank does not swap
     // are swapped by the peer. Each rank begins with its next, so that not all begin with the same.
@@ -51,7 +51,7 @@ task in_place_protocol::run() {
     const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer) - out.begin();
     for (std::size_t i = 0; i < out.size(); ++i) {
       const int peer = out[(as_size(next) + i) % out.size()].peer;
-      while (peer != rank && net.swap_some(peer, room) > 0) co_await net.give_way();
+      while (peer != rank && net.swap_some(peer, room) > 0) co_await net.suspend_test();
     }
   }
   std::uint64_t rested = units.bytes_copied();
@@ -66,9 +66,9 @@ task in_place_protocol::run() {
       }
       moving = s.move;
       for (bool all = false; !all;) {
-        all = units.move_some(*moving, machine.limits().piece);
-        if (units.bytes_copied() - rested < machine.limits().piece) continue;
-        co_await net.give_way();
+        all = units.move_some(*moving, machine.limits().bytes_per_test);
+        if (units.bytes_copied() - rested < machine.limits().bytes_per_test) continue;
+        co_await net.suspend_test();
         rested = units.bytes_copied();
       }
       moving.reset();

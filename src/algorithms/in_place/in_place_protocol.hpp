@@ -20,7 +20,7 @@ struct in_place_protocol {
   in_place_machine& machine;
   store& units;  ///< its border is the machine's
   port& net;
-  bool begun = false;                   ///< data may have moved
+  bool started = false;                 ///< data may have moved
   std::optional<local_move> pending{};  ///< the machine counts it as done, and it is not
   std::optional<local_move> moving{};   ///< the rest of a move that the machine counts as done
 

@@ -18,70 +18,70 @@ auto position(auto& runs, std::size_t i) { return runs.begin() + static_cast<std
 
 }  // namespace
 
-send_set::send_set(std::size_t capacity, std::pmr::memory_resource* memory) : pieces_(memory) {
+send_set::send_set(std::size_t capacity, std::pmr::memory_resource* memory) : segments_(memory) {
   array_list::take(*this, capacity);
 }
 
 void send_set::reset(std::span<const peer_block> out, std::span<const peer_block> in, const first_units& without) {
-  pieces_.clear();
+  segments_.clear();
   out_ = out;
   left_ = 0;
   moved_ = false;
   for (const peer_block& b : out) {
     const count_t first = without(b.peer);
     if (first == b.length) continue;
-    pieces_.push_back({b.at + first, b.length - first, first, b.peer, -1});
+    segments_.push_back({b.at + first, b.length - first, first, b.peer, -1});
     left_ += b.length - first;
   }
-  std::ranges::sort(pieces_, {}, &piece::at);
+  std::ranges::sort(segments_, {}, &segment::at);
   for (const peer_block& b : in)
     for (const count_t border : {b.at, b.at + b.length}) {
       const std::size_t i = first_after(border);
-      if (i < pieces_.size() && pieces_[i].at < border) split(i, border - pieces_[i].at);
+      if (i < segments_.size() && segments_[i].at < border) split(i, border - segments_[i].at);
     }
 }
 
-// Makes the first `length` units of piece i a piece of their own.
+// Makes the first `length` units of segment i a segment of their own.
 void send_set::split(std::size_t i, count_t length) {
-  piece rest = pieces_[i];
+  segment rest = segments_[i];
   rest.at += length;
   rest.offset += length;
   rest.length -= length;
-  pieces_[i].length = length;
-  pieces_.insert(position(pieces_, i + 1), rest);
+  segments_[i].length = length;
+  segments_.insert(position(segments_, i + 1), rest);
 }
 
 void send_set::erase(std::size_t i) {
-  if (pieces_[i].slot < 0) left_ -= pieces_[i].length;
-  pieces_.erase(position(pieces_, i));
+  if (segments_[i].slot < 0) left_ -= segments_[i].length;
+  segments_.erase(position(segments_, i));
 }
 
 std::size_t send_set::find(int peer, count_t offset) const noexcept {
-  const auto holds = [&](const piece& p) {
+  const auto holds = [&](const segment& p) {
     return p.peer == peer && p.slot < 0 && p.offset <= offset && offset < p.offset + p.length;
   };
   const auto block = std::ranges::lower_bound(out_, peer, {}, &peer_block::peer);
-  if (block == out_.end() || block->peer != peer || offset < 0 || offset >= block->length) return pieces_.size();
+  if (block == out_.end() || block->peer != peer || offset < 0 || offset >= block->length) return segments_.size();
   const std::size_t i = first_after(block->at + offset);
-  if (i < pieces_.size() && holds(pieces_[i])) return i;
-  if (!moved_) return pieces_.size();
-  return as_size(std::ranges::find_if(pieces_, holds) - pieces_.begin());
+  if (i < segments_.size() && holds(segments_[i])) return i;
+  if (!moved_) return segments_.size();
+  return as_size(std::ranges::find_if(segments_, holds) - segments_.begin());
 }
 
 send_set::run send_set::take(int peer, count_t offset, count_t length, int slot) {
   std::size_t i = find(peer, offset);
-  if (i == pieces_.size()) return {};
-  if (pieces_[i].offset < offset) {
-    split(i, offset - pieces_[i].offset);
+  if (i == segments_.size()) return {};
+  if (segments_[i].offset < offset) {
+    split(i, offset - segments_[i].offset);
     ++i;
   }
-  run all{pieces_[i].at, 0};
-  while (i < pieces_.size() && all.length < length) {
-    const piece& p = pieces_[i];
+  run all{segments_[i].at, 0};
+  while (i < segments_.size() && all.length < length) {
+    const segment& p = segments_[i];
     if (p.peer != peer || p.slot >= 0 || p.offset != offset + all.length || p.at != all.at + all.length) break;
     const count_t part = std::min(p.length, length - all.length);
     if (part < p.length) split(i, part);
-    pieces_[i].slot = slot;
+    segments_[i].slot = slot;
     all.length += part;
     ++i;
   }
@@ -92,20 +92,20 @@ send_set::run send_set::take(int peer, count_t offset, count_t length, int slot)
 void send_set::release(int slot, count_t at) {
   const std::size_t first = first_after(at);
   std::size_t last = first;
-  while (last < pieces_.size() && pieces_[last].slot == slot) ++last;
-  pieces_.erase(position(pieces_, first), position(pieces_, last));
+  while (last < segments_.size() && segments_[last].slot == slot) ++last;
+  segments_.erase(position(segments_, first), position(segments_, last));
 }
 
-std::size_t send_set::first_after(count_t at) const noexcept { return first_ending_after(pieces_, at); }
+std::size_t send_set::first_after(count_t at) const noexcept { return first_ending_after(segments_, at); }
 
 count_t send_set::free_from(count_t at, count_t most) const noexcept {
   const std::size_t i = first_after(at);
-  return i == pieces_.size() ? most : std::clamp<count_t>(pieces_[i].at - at, 0, most);
+  return i == segments_.size() ? most : std::clamp<count_t>(segments_[i].at - at, 0, most);
 }
 
 count_t send_set::free_before(count_t end, count_t most) const noexcept {
-  const auto after = std::ranges::lower_bound(pieces_, end, {}, &piece::at);
-  return after == pieces_.begin() ? most : std::clamp<count_t>(end - std::prev(after)->end(), 0, most);
+  const auto after = std::ranges::lower_bound(segments_, end, {}, &segment::at);
+  return after == segments_.begin() ? most : std::clamp<count_t>(end - std::prev(after)->end(), 0, most);
 }
 
 recv_set::recv_set(std::size_t capacity, std::size_t sources, std::pmr::memory_resource* memory)

@@ -21,7 +21,7 @@ using first_units = std::function<count_t(int peer)>;
 inline const first_units nobody = [](int) -> count_t { return 0; };
 
 /// A run of data that leaves.
-struct piece {
+struct segment {
   count_t at = 0;
   count_t length = 0;
   count_t offset = 0;  ///< of its first unit in its message
@@ -50,10 +50,10 @@ class send_set {
 
   /// All sends are complete.
   void release_all() {
-    std::erase_if(pieces_, [](const piece& p) { return p.slot >= 0; });
+    std::erase_if(segments_, [](const segment& p) { return p.slot >= 0; });
   }
 
-  /// The first piece that ends after `at`.
+  /// The first segment that ends after `at`.
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
   /// Units from `at` that are free of data to send, at most `most`.
   [[nodiscard]] count_t free_from(count_t at, count_t most) const noexcept;
@@ -62,11 +62,11 @@ class send_set {
 
   /// Units that are not given to a send yet.
   [[nodiscard]] count_t left() const noexcept { return left_; }
-  [[nodiscard]] std::span<const piece> pieces() const noexcept { return pieces_; }
-  /// The piece at index i now begins at `at`: the caller moves its data. The order of pieces must stay.
+  [[nodiscard]] std::span<const segment> segments() const noexcept { return segments_; }
+  /// The segment at index i now begins at `at`: the caller moves its data. The order of segments must stay.
   void relocate(std::size_t i, count_t at) noexcept {
-    moved_ = moved_ || pieces_[i].at != at;
-    pieces_[i].at = at;
+    moved_ = moved_ || segments_[i].at != at;
+    segments_[i].at = at;
   }
   void erase(std::size_t i);
 
@@ -76,13 +76,13 @@ class send_set {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, std::size_t capacity) {
-    each(&send_set::pieces_, at_most{capacity});
+    each(&send_set::segments_, at_most{capacity});
   }
 
   [[nodiscard]] std::size_t find(int peer, count_t offset) const noexcept;
   void split(std::size_t i, count_t length);
 
-  std::pmr::vector<piece> pieces_;
+  std::pmr::vector<segment> segments_;
   std::span<const peer_block> out_;
   count_t left_ = 0;
   bool moved_ = false;  // data have changed their place: locations no longer follow from offsets

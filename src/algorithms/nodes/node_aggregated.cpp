@@ -216,8 +216,8 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
   const double outside = t.busiest() * (t.ranks() - n) / t.ranks();
   const double message = n * outside / others;
   if (how.distances > 0) {  // each block is written once and read once, after the node's ranks have synchronized
-    const seconds meeting = t.round_on(0, 1, 0, 0);
-    return 2 * (meeting + t.copies(t.ranks(), t.busiest())) +
+    const seconds synchronization = t.round_on(0, 1, 0, 0);
+    return 2 * (synchronization + t.copies(t.ranks(), t.busiest())) +
            t.round_on(1, handled, handled * message, message, std::min(leaders, others));
   }
   const seconds gather = t.round_on(0, others + handled * n, outside + handled * message, message) +

@@ -140,16 +140,16 @@ void piggybacked_exchange::send(int to) {
   ++messages_;
 }
 
-count_t piggybacked_exchange::room(std::size_t number) const noexcept { return x_.recv.bytes(peers_[number]); }
+count_t piggybacked_exchange::capacity(std::size_t number) const noexcept { return x_.recv.bytes(peers_[number]); }
 
 bool piggybacked_exchange::test() {
-  if (!direct_.complete_all(false, [this](std::size_t number) { return room(number); })) return false;
+  if (!direct_.complete_all(false, [this](std::size_t number) { return capacity(number); })) return false;
   end();
   return true;
 }
 
 void piggybacked_exchange::wait() {
-  direct_.complete_all(true, [this](std::size_t number) { return room(number); });
+  direct_.complete_all(true, [this](std::size_t number) { return capacity(number); });
   end();
 }
 
@@ -198,11 +198,11 @@ void piggybacked_exchange::account(statistics& s) const {
   s.bytes_copied += static_cast<std::uint64_t>(copied_);
 }
 
-void piggybacked_exchange::describe(mpi::wait_record& note) const {
-  note.what = "exchanging long blocks";
-  note.comm = comm_.get();
+void piggybacked_exchange::describe(mpi::wait_record& to) const {
+  to.what = "exchanging long blocks";
+  to.comm = comm_.get();
   for (std::size_t n = 0; n < direct_.size(); ++n)
-    if (direct_.active(n)) note.miss(peers_[n]);
+    if (direct_.active(n)) to.miss(peers_[n]);
 }
 
 }  // namespace taquin::detail

@@ -55,9 +55,9 @@ class piggybacked_exchange final : public operation, public piggybacked_blocks, 
   void receive(int from);
   void send(int to);
   [[nodiscard]] mpi::counted message(const blocks& side, int peer);
-  [[nodiscard]] count_t room(std::size_t number) const noexcept;
+  [[nodiscard]] count_t capacity(std::size_t number) const noexcept;
   void end();
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
 
   const exchange x_;
   mpi::communicator& comm_;

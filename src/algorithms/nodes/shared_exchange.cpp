@@ -69,11 +69,11 @@ kind shared_exchange::path_of(int reader, std::size_t& used) const noexcept {
       (c_.single_copies() || find_shared(send_at(reader), as_size(n)).value_or(buffer_place{}).for_all());
   const bool small = n <= most_in_payload_ || !readable;
   if ((small || offers_) && take_payload(n, payload_bytes_, used)) return small ? kind::payload : kind::offered;
-  return readable ? kind::remote : kind::pieces;
+  return readable ? kind::remote : kind::chunks;
 }
 
 // Each reader's part of the payload area, if blocks are sent in chunks.
-count_t shared_exchange::piece_bytes() const noexcept {
+count_t shared_exchange::chunk_bytes() const noexcept {
   return static_cast<count_t>(payload_bytes_ / as_size(c_.size()) / cache_line * cache_line);
 }
 
@@ -81,8 +81,8 @@ bool shared_exchange::possible_block_by_block() const {
   std::size_t used = 0;
   for (int k = first(); k < c_.size(); ++k) {
     const int peer = peer_at(k);
-    if (path_of(peer, used) == kind::pieces &&
-        (x_.in_place || piece_bytes() == 0 || !in_ranges(x_.send.element_of(peer))))
+    if (path_of(peer, used) == kind::chunks &&
+        (x_.in_place || chunk_bytes() == 0 || !in_ranges(x_.send.element_of(peer))))
       return false;
     if (x_.in_place) continue;
     const element& e = x_.recv.element_of(peer);
@@ -112,9 +112,9 @@ void shared_exchange::write(int reader) {
   };
   mailbox& box = c_.to(reader);
   const std::size_t at = payload_used_;
-  const kind way = path_of(reader, payload_used_);
-  box.describe(way, n);
-  switch (way) {
+  const kind path = path_of(reader, payload_used_);
+  box.describe(path, n);
+  switch (path) {
     case kind::here:
       put(box.data.data());
       break;
@@ -128,15 +128,15 @@ void shared_exchange::write(int reader) {
       box.place = reinterpret_cast<std::uint64_t>(send_at(reader));
       auto shared = find_shared(send_at(reader), n);
       if (shared && c_.single_copies() && !worth_mapping(*shared, c_.size() - 1)) shared.reset();
-      if (shared && way == kind::remote) box.describe(kind::mapped, n);
+      if (shared && path == kind::remote) box.describe(kind::mapped, n);
       const buffer_place where = shared.value_or(buffer_place{});
       std::memcpy(box.data.data(), &where, sizeof where);
       offered_ = c_.step();
       break;
     }
-    case kind::pieces: {
-      const auto piece = as_size(piece_bytes());
-      steps_ = std::max(steps_, static_cast<std::uint32_t>((n + piece - 1) / piece));
+    case kind::chunks: {
+      const auto chunk = as_size(chunk_bytes());
+      steps_ = std::max(steps_, static_cast<std::uint32_t>((n + chunk - 1) / chunk));
       break;
     }
     default:
@@ -195,11 +195,11 @@ bool shared_exchange::advance() {
         if (!deliver_what_is_requested()) return false;
         continue_after_mailboxes();
         break;
-      case stage::pieces:
+      case stage::chunks:
         if (!mailboxes_have_arrived()) return false;
-        take_pieces();
+        take_chunks();
         if (++step_ < steps_)
-          post_pieces();
+          post_chunks();
         else
           stage_ = stage::fetching;
         break;
@@ -225,8 +225,8 @@ void shared_exchange::read_mailboxes() {
 
 void shared_exchange::continue_after_mailboxes() {
   if (offered_here_) c_.fetched();
-  stage_ = steps_ > 0 ? stage::pieces : any_moves_ ? stage::moved : stage::fetching;
-  if (steps_ > 0) post_pieces();
+  stage_ = steps_ > 0 ? stage::chunks : any_moves_ ? stage::moved : stage::fetching;
+  if (steps_ > 0) post_chunks();
 }
 
 void shared_exchange::finish_after_mailboxes() {
@@ -372,18 +372,18 @@ void shared_exchange::deliver_requested(int writer, count_t begin, std::span<con
 }
 
 // The next chunk of every block that is sent in chunks; all ranks go through as many steps as the longest needs.
-void shared_exchange::post_pieces() {
+void shared_exchange::post_chunks() {
   c_.begin();
-  const count_t piece = piece_bytes();
-  const count_t begin = static_cast<count_t>(step_) * piece;
+  const count_t chunk = chunk_bytes();
+  const count_t begin = static_cast<count_t>(step_) * chunk;
   std::size_t used = 0;
   for (int k = 1; k < c_.size(); ++k) {
     const int reader = peer_at(k);
-    const bool in_pieces = path_of(reader, used) == kind::pieces;
-    const count_t n = in_pieces ? std::clamp<count_t>(sent(reader) - begin, 0, piece) : 0;
+    const bool in_chunks = path_of(reader, used) == kind::chunks;
+    const count_t n = in_chunks ? std::clamp<count_t>(sent(reader) - begin, 0, chunk) : 0;
     mailbox& box = c_.to(reader);
     box.describe(n > 0 ? kind::payload : kind::none, static_cast<std::uint64_t>(n));
-    box.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(piece);
+    box.place = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(chunk);
     std::memcpy(box.data.data(), &begin, sizeof begin);
     if (n > 0) {
       std::byte* const to = c_.payload(c_.rank()) + box.place;
@@ -394,7 +394,7 @@ void shared_exchange::post_pieces() {
   }
 }
 
-void shared_exchange::take_pieces() {
+void shared_exchange::take_chunks() {
   for (int k = 1; k < c_.size(); ++k) {
     const int writer = peer_at(k);
     const mailbox& box = c_.from(writer);

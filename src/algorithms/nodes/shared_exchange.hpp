@@ -53,7 +53,7 @@ class shared_exchange {
   /// receive blocks are written while others may still have to read. Local.
   [[nodiscard]] bool possible() const {
     const auto plain = [](const blocks& side) { return side.elements == nullptr && side.element.contiguous(); };
-    const bool any_size = c_.single_copies() || piece_bytes() > 0;
+    const bool any_size = c_.single_copies() || chunk_bytes() > 0;
     return (any_size && !x_.in_place && plain(x_.send) && plain(x_.recv)) || possible_block_by_block();
   }
 
@@ -107,7 +107,7 @@ class shared_exchange {
     const std::int32_t* displs_;
   };
 
-  enum class stage : std::uint8_t { mailboxes, asking, pieces, moved, fetching, done };
+  enum class stage : std::uint8_t { mailboxes, asking, chunks, moved, fetching, done };
 
   /// How a block is transferred when `used` bytes of the payload area are taken; takes its part of the payload area.
   /// Blocks are visited in the order of `peer_at`.
@@ -119,7 +119,7 @@ class shared_exchange {
   }
   /// In place the own block must be saved before it is overwritten: it is transferred like the others.
   [[nodiscard]] int first() const noexcept { return x_.in_place ? 0 : 1; }
-  [[nodiscard]] count_t piece_bytes() const noexcept;
+  [[nodiscard]] count_t chunk_bytes() const noexcept;
   [[nodiscard]] bool possible_block_by_block() const;
   void write(int reader);
   void read_mailboxes();
@@ -138,8 +138,8 @@ class shared_exchange {
   bool has_taken(int reader, std::size_t place);
   bool take_back(int reader, std::size_t place);
   bool all_have_taken();
-  void post_pieces();
-  void take_pieces();
+  void post_chunks();
+  void take_chunks();
   bool mailboxes_have_arrived();
   void fail(invalid_argument what) noexcept;
   [[nodiscard]] count_t sent(int reader) const noexcept { return send_.bytes(reader); }

@@ -46,9 +46,9 @@ bool shared_exchange::all_have_taken() {
   for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
     const int reader = peer_at(next_);
     std::size_t used = looked_at_;
-    const kind way = path_of(reader, used);
-    if (way == kind::remote && !c_.has_fetched(reader, offered_)) return false;
-    if (way == kind::offered && !has_taken(reader, looked_at_)) return false;
+    const kind path = path_of(reader, used);
+    if (path == kind::remote && !c_.has_fetched(reader, offered_)) return false;
+    if (path == kind::offered && !has_taken(reader, looked_at_)) return false;
     looked_at_ = used;
   }
   return true;

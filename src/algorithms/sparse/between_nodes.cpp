@@ -157,16 +157,16 @@ std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, s
     requests.send(coming + --leaving, from, what.count, what.type, rank, tag, comm.get());
     ++i;
   });
-  const auto room = [](std::size_t) { return most_bytes; };
+  const auto capacity = [](std::size_t) { return most_bytes; };
   for (const header& n : blocks) {
     if (into != nullptr || !comes(n)) continue;
     unwanted.reset(as_size(n.count * std::max(e.extent, e.true_extent)));
     i = 0;
     receive(n, unwanted.data() - e.true_lb);
-    while (requests.active(0)) requests.wait_some([](std::size_t, const MPI_Status&) {}, room);
+    while (requests.active(0)) requests.wait_some([](std::size_t, const MPI_Status&) {}, capacity);
     unwanted.reset(0);
   }
-  requests.complete_all(true, room);
+  requests.complete_all(true, capacity);
   std::uint64_t sent = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++sent; });
   return sent;

@@ -12,23 +12,23 @@
 namespace taquin::detail {
 
 sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const header> blocks,
-                             const window& w, std::size_t of_sender, std::size_t piece,
+                             const window& w, std::size_t of_sender, std::size_t chunk,
                              std::pmr::memory_resource* memory)
     : comm_(comm),
       tag_(tag),
       mine_(mine),
       blocks_(blocks),
       of_sender_(of_sender),
-      piece_(piece),
+      chunk_(chunk),
       slots_(memory),
       requested_(memory),
       staging_(memory),
       requests_(requests_of(w), memory) {
-  array_list::take(*this, w.to_here, piece);
+  array_list::take(*this, w.to_here, chunk);
 }
 
-std::size_t sparse_grants::footprint(const window& w, std::size_t piece) noexcept {
-  return array_list::bytes<sparse_grants>(w.to_here, piece) + mpi::request_set::bytes(requests_of(w));
+std::size_t sparse_grants::footprint(const window& w, std::size_t chunk) noexcept {
+  return array_list::bytes<sparse_grants>(w.to_here, chunk) + mpi::request_set::bytes(requests_of(w));
 }
 
 void sparse_grants::receive(std::byte* into) {
@@ -50,7 +50,7 @@ std::exception_ptr sparse_grants::deliver(count_t elements, const sparse_call::t
 
 void sparse_grants::run() {
   if (mine_.to_send > 0) await_request();
-  for (mpi::backoff waiting(this); !over();) {
+  for (mpi::backoff waiting(this); !done();) {
     bool news = ask();
     news = poll() || news;
     news = answer() || news;
@@ -62,7 +62,7 @@ void sparse_grants::run() {
   }
 }
 
-bool sparse_grants::over() noexcept {
+bool sparse_grants::done() noexcept {
   return all_requested() && requests_.in_flight() == 0 && asks_ < 0 && sent_ == mine_.to_send &&
          std::ranges::none_of(slots_, &slot::busy);
 }
@@ -80,14 +80,14 @@ bool sparse_grants::all_requested() noexcept {
 // Chunks that are delivered in order use their slots in turn.
 std::size_t sparse_grants::free_slot() const noexcept {
   if (take_ != nullptr) {
-    const std::size_t s = begun_ % slots_.size();
+    const std::size_t s = chunks_requested_ % slots_.size();
     return slots_[s].busy ? slots_.size() : s;
   }
   return as_size(std::ranges::find(slots_, false, &slot::busy) - slots_.begin());
 }
 
 std::byte* sparse_grants::place(std::size_t s) const noexcept {
-  if (take_ != nullptr) return staging_.data() + s * piece_ - mine_.element.true_lb;
+  if (take_ != nullptr) return staging_.data() + s * chunk_ - mine_.element.true_lb;
   return into_ + (before_ + first_) * mine_.element.extent;
 }
 
@@ -109,7 +109,7 @@ bool sparse_grants::ask() {
     requests_.send(asking() + s, &requested_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
     if (n.from != comm_.rank()) ++messages_;
     first_ += count;
-    ++begun_;
+    ++chunks_requested_;
     news = true;
   }
   return news;
@@ -123,10 +123,10 @@ bool sparse_grants::poll() {
     }
     if (i == coming()) asks_ = status.MPI_SOURCE;
   };
-  const auto room = [&](std::size_t i) -> count_t {
+  const auto capacity = [&](std::size_t i) -> count_t {
     return i < asking() ? slots_[i].count * mine_.element.size : static_cast<count_t>(sizeof(request));
   };
-  return requests_.in_flight() > 0 && requests_.test_some(done, room) > 0;
+  return requests_.in_flight() > 0 && requests_.test_some(done, capacity) > 0;
 }
 
 void sparse_grants::await_request() {
@@ -198,7 +198,7 @@ bool sparse_grants::hand_over() {
     }
     return news;
   }
-  for (; given_ < begun_ && complete(given_ % slots_.size()); ++given_) {
+  for (; given_ < chunks_requested_ && complete(given_ % slots_.size()); ++given_) {
     const std::size_t s = given_ % slots_.size();
     give(slots_[s], place(s));
     slots_[s].busy = false;
@@ -207,11 +207,11 @@ bool sparse_grants::hand_over() {
   return news;
 }
 
-void sparse_grants::describe(mpi::wait_record& note) const {
-  note.what = "chunks of a sparse exchange";
-  note.comm = comm_.get();
+void sparse_grants::describe(mpi::wait_record& to) const {
+  to.what = "chunks of a sparse exchange";
+  to.comm = comm_.get();
   for (const slot& s : slots_)
-    if (s.busy && !s.arrived && blocks_[s.block].from != comm_.rank()) note.miss(blocks_[s.block].from);
+    if (s.busy && !s.arrived && blocks_[s.block].from != comm_.rank()) to.miss(blocks_[s.block].from);
 }
 
 }  // namespace taquin::detail

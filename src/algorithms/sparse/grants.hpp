@@ -35,10 +35,10 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
     std::size_t to_here = 1;
     std::size_t from_here = 1;
   };
-  /// `of_sender`: requests that one sender has at a time. `piece`: bytes of one that waits here; 0: none does.
+  /// `of_sender`: requests that one sender has at a time. `chunk`: bytes of one that waits here; 0: none does.
   sparse_grants(mpi::communicator& comm, int tag, const sparse_data& mine, std::span<const header> blocks,
-                const window& w, std::size_t of_sender, std::size_t piece, std::pmr::memory_resource* memory);
-  static std::size_t footprint(const window& w, std::size_t piece) noexcept;
+                const window& w, std::size_t of_sender, std::size_t chunk, std::pmr::memory_resource* memory);
+  static std::size_t footprint(const window& w, std::size_t chunk) noexcept;
 
   /// Before the run.
   void set_tag(int first) noexcept { tag_ = first; }
@@ -54,7 +54,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_; }
 
  private:
-  struct request {  // for a piece
+  struct request {  // for a chunk
     std::int64_t first = 0;
     std::int64_t count = 0;  // less than 0: so many are not wanted
   };
@@ -76,10 +76,10 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   void await_request();
   [[nodiscard]] std::size_t free_slot() const noexcept;
   [[nodiscard]] bool all_requested() noexcept;
-  [[nodiscard]] bool over() noexcept;
+  [[nodiscard]] bool done() noexcept;
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
   void give(const slot& s, const std::byte* data);
-  void describe(mpi::wait_record& note) const override;
+  void describe(mpi::wait_record& to) const override;
   // While the caller's function waits in another call: requests of others are answered, and chunks arrive. Nothing is
   // requested.
   bool advance() override;
@@ -87,10 +87,10 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
 
   friend struct array_list;
   template <class Each>
-  static constexpr void arrays(Each each, std::size_t to_here, std::size_t piece) {
+  static constexpr void arrays(Each each, std::size_t to_here, std::size_t chunk) {
     each(&sparse_grants::slots_, to_here);
     each(&sparse_grants::requested_, to_here + 1);
-    each(&sparse_grants::staging_, to_here * piece);
+    each(&sparse_grants::staging_, to_here * chunk);
   }
   static constexpr std::size_t requests_of(const window& w) noexcept { return 2 * w.to_here + w.from_here + 1; }
   // Numbers of requests: receives of chunks, requests for them, outgoing chunks, the incoming request.
@@ -103,7 +103,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   sparse_data mine_;
   std::span<const header> blocks_;
   std::size_t of_sender_;
-  std::size_t piece_;
+  std::size_t chunk_;
   std::pmr::vector<slot> slots_;
   std::pmr::vector<request> requested_;  // of each slot, and the incoming one
   raw_buffer staging_;
@@ -119,7 +119,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   count_t before_ = 0;       // elements of the blocks before it
   int sender_ = -1;          // of the chunk that was requested last
   std::size_t awaited_ = 0;  // chunks of this sender's that have not arrived
-  std::uint64_t begun_ = 0;  // chunks requested
+  std::uint64_t chunks_requested_ = 0;
   std::uint64_t given_ = 0;  // in order
   count_t sent_ = 0;
   int asks_ = -1;  // the source of the request that has arrived; -1: none

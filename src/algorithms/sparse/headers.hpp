@@ -61,7 +61,7 @@ class own_headers {
               std::size_t piggybacked)
       : rank_(rank), destinations_(destinations), counts_(counts), mine_(mine), piggybacked_(piggybacked) {}
 
-  [[nodiscard]] bool over() const noexcept { return next_ == destinations_.size(); }
+  [[nodiscard]] bool done() const noexcept { return next_ == destinations_.size(); }
   [[nodiscard]] header_fields head() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return head().bytes(mine_.element.size); }
   /// Writes the next one, bytes() of them, and moves on to the one after it.

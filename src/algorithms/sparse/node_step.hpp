@@ -92,7 +92,7 @@ class node_step {
 
  private:
   // The content of a mailbox with several blocks, a kind that no such exchange needs: `size` of them, from `place` on.
-  static constexpr mailbox::kind list = mailbox::kind::pieces;
+  static constexpr mailbox::kind list = mailbox::kind::chunks;
   static constexpr std::uint64_t end_of_list = ~std::uint64_t{0};
   // A block of a list in a payload area.
   struct alignas(64) listed {

@@ -41,7 +41,7 @@ class tree_find final : private mpi::awaited {
     for (;;) {
       router_.advance([this](std::span<const std::byte> one) { f_.add(one); });
       post();
-      if (router_.over() && requests_.in_flight() == 0) return;
+      if (router_.done() && requests_.in_flight() == 0) return;
       requests_.wait_some([this](std::size_t i, const MPI_Status& status) { complete(i, status); },
                           [this](std::size_t) { return static_cast<count_t>(f_.message_bytes); });
     }
@@ -52,8 +52,8 @@ class tree_find final : private mpi::awaited {
     const std::size_t sends = router_.outgoing();
     for (std::size_t k = 0; k < router_.incoming(); ++k) {
       if (requests_.active(sends + k) || !router_.wants(k)) continue;
-      const auto room = router_.room(k);
-      requests_.receive(sends + k, room.data(), static_cast<int>(room.size()), MPI_BYTE, MPI_ANY_SOURCE,
+      const auto buffer = router_.buffer(k);
+      requests_.receive(sends + k, buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, MPI_ANY_SOURCE,
                         tag(static_cast<int>(k)), f_.comm.get());
     }
     for (std::size_t c = 0; c < sends; ++c) {
@@ -79,9 +79,9 @@ class tree_find final : private mpi::awaited {
 
   [[nodiscard]] int tag(int of) const noexcept { return f_.tag + finding::first_tag + of; }
 
-  void describe(mpi::wait_record& note) const override {
-    note.what = "headers of a sparse exchange";
-    note.comm = f_.comm.get();
+  void describe(mpi::wait_record& to) const override {
+    to.what = "headers of a sparse exchange";
+    to.comm = f_.comm.get();
   }
 
   finding& f_;

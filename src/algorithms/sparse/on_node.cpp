@@ -63,18 +63,18 @@ void sparse_on_node::receive(std::byte* into) {
   });
 }
 
-std::exception_ptr sparse_on_node::deliver(count_t elements, const sparse_call::taker& take, std::byte* piece) {
+std::exception_ptr sparse_on_node::deliver(count_t elements, const sparse_call::taker& take, std::byte* chunk) {
   std::exception_ptr thrown;
   std::size_t number = 0;
   step_->each([&](const node_step::block& b) {
     const count_t n = elements_of(b);
     for (count_t first = 0; first < n && !thrown && !step_->invalid(); first += elements) {
       const count_t now = std::min(elements, n - first);
-      step_->copy(b, first, now, piece);
+      step_->copy(b, first, now, chunk);
       if (step_->invalid()) return;
       try {
         const mpi::user_code by_taker(*c_.calls());
-        take({number, first, now, piece});
+        take({number, first, now, chunk});
       } catch (...) {
         thrown = std::current_exception();
       }

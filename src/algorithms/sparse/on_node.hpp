@@ -43,8 +43,8 @@ class sparse_on_node {
   bool begin_data(bool ready);
   /// All blocks, consecutively.
   void receive(std::byte* into);
-  /// In chunks of at most so many elements, through `piece`. Returns the first exception of `take`.
-  std::exception_ptr deliver(count_t elements, const sparse_call::taker& take, std::byte* piece);
+  /// In chunks of at most so many elements, through `chunk`. Returns the first exception of `take`.
+  std::exception_ptr deliver(count_t elements, const sparse_call::taker& take, std::byte* chunk);
   /// Waits until others need no more of this rank's data. invalid() then has the error of this rank's copies.
   void end(statistics* s);
   [[nodiscard]] const std::optional<invalid_argument>& invalid() const noexcept { return invalid_; }

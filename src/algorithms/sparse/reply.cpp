@@ -14,7 +14,7 @@ namespace taquin {
 
 namespace {
 
-constexpr count_t most_piece = count_t{64} << 10U;  // bytes
+constexpr count_t most_chunk = count_t{64} << 10U;  // bytes
 
 }  // namespace
 
@@ -26,34 +26,34 @@ void sparse_call::state::reply(const void* answers, MPI_Datatype type, void* int
                              invalid_text_of(type), nullptr));
     replied = type;
   }
-  state& way = *back->state_;
+  state& reverse = *back->state_;
   if (type != replied) invalid_text = "answers have the type of the first ones";
   if (answers == nullptr && elements() > 0) invalid_text = "null address of answers";
-  way.data.at = static_cast<const std::byte*>(answers);
-  way.recorded(nullptr, [&] {
+  reverse.data.at = static_cast<const std::byte*>(answers);
+  reverse.recorded(nullptr, [&] {
     if (invalid_text != nullptr || into == nullptr || std::ranges::is_sorted(own.destinations))
-      return way.receive(into, invalid_text);
+      return reverse.receive(into, invalid_text);
     reply_in_order(static_cast<std::byte*>(into));
   });
 }
 
 // Answers arrive by rank, those of one rank in the order of this rank's requests.
 void sparse_call::state::reply_in_order(std::byte* into) {
-  state& way = *back->state_;
-  const element e = way.data.element;
+  state& reverse = *back->state_;
+  const element e = reverse.data.element;
   struct place {
     int rank;
     std::size_t block;  // of those that this rank gave
     count_t first;      // elements before it
   };
-  std::pmr::memory_resource* const memory = way.budget ? &*way.budget : std::pmr::new_delete_resource();
+  std::pmr::memory_resource* const memory = reverse.budget ? &*reverse.budget : std::pmr::new_delete_resource();
   std::pmr::vector<place> places(memory);
   try {
     places.reserve(own.destinations.size());
   } catch (const std::bad_alloc&) {
-    return way.receive(nullptr, "no memory for the order of the answers");
+    return reverse.receive(nullptr, "no memory for the order of the answers");
   } catch (const budget_exceeded&) {
-    return way.receive(nullptr, "no memory for the order of the answers");
+    return reverse.receive(nullptr, "no memory for the order of the answers");
   }
   count_t first = 0;
   for (std::size_t b = 0; b < own.destinations.size(); ++b) {
@@ -61,8 +61,8 @@ void sparse_call::state::reply_in_order(std::byte* into) {
     first += own.counts[static_cast<int>(b)];
   }
   std::ranges::sort(places, {}, [](const place& p) { return std::pair(p.rank, p.block); });
-  const count_t piece = std::max<count_t>(1, most_piece / std::max({count_t{1}, e.size, e.extent}));
-  way.deliver(piece, [&](const sparse_call::piece& p) {
+  const count_t chunk = std::max<count_t>(1, most_chunk / std::max({count_t{1}, e.size, e.extent}));
+  reverse.deliver(chunk, [&](const sparse_call::chunk& p) {
     std::byte* const to = into + (places[p.block].first + p.first) * e.extent;
     typed_copy(static_cast<const std::byte*>(p.data), p.count, e, to, p.count, e);
   });

@@ -60,12 +60,12 @@ header_router::header_router(int rank, int ranks, int radix, std::size_t message
 }
 
 std::size_t header_router::channel_for(int to, std::size_t least) const noexcept {
-  std::int64_t way = to - rank_;
-  if (way < 0) way += ranks_;
+  std::int64_t distance = to - rank_;
+  if (distance < 0) distance += ranks_;
   std::size_t before = 0;  // channels of lower classes
   std::size_t found = out_.size();
   each_class(ranks_, radix_, [&](int k, std::int64_t weight, int digits) {
-    const std::int64_t digit = way / weight % radix_;
+    const std::int64_t digit = distance / weight % radix_;
     if (found == out_.size() && as_size(k) >= least && digit > 0) found = before + as_size(digit) - 1;
     before += as_size(digits);
   });
@@ -101,7 +101,7 @@ void header_router::sent(std::size_t c) noexcept {
 
 void header_router::arrived(std::size_t k, std::size_t bytes) noexcept {
   std::uint64_t last = 0;
-  std::memcpy(&last, room(k).data(), sizeof last);
+  std::memcpy(&last, buffer(k).data(), sizeof last);
   if (last != 0) --in_[k].open;
   in_[k].at = head;
   in_[k].end = static_cast<std::uint32_t>(bytes);

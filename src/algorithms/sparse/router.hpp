@@ -40,14 +40,14 @@ class header_router {
   template <class Deliver>
   void advance(Deliver deliver) {
     for (std::size_t k = in_.size(); k-- > 0;) forward(k, deliver);
-    while (!mine_.over() && inject(deliver)) {
+    while (!mine_.done() && inject(deliver)) {
     }
     for (out& c : out_)
       if (!c.last && nothing_before(c.of)) c.last = true;
   }
   /// The last message of every channel was sent and has arrived, and all notices are where they belong.
-  [[nodiscard]] bool over() const noexcept {
-    return mine_.over() && std::ranges::all_of(out_, &out::ended) &&
+  [[nodiscard]] bool done() const noexcept {
+    return mine_.done() && std::ranges::all_of(out_, &out::ended) &&
            std::ranges::all_of(in_, [](const in& i) { return i.open == 0 && i.at == i.end; });
   }
 
@@ -67,7 +67,7 @@ class header_router {
   [[nodiscard]] std::size_t incoming() const noexcept { return in_.size(); }
   /// A message in class k can be received, from any rank.
   [[nodiscard]] bool wants(std::size_t k) const noexcept { return in_[k].open > 0 && in_[k].at == in_[k].end; }
-  [[nodiscard]] std::span<std::byte> room(std::size_t k) noexcept { return {place(out_.size() + k), message_bytes_}; }
+  [[nodiscard]] std::span<std::byte> buffer(std::size_t k) noexcept { return {place(out_.size() + k), message_bytes_}; }
   /// So many bytes of a message have arrived there.
   void arrived(std::size_t k, std::size_t bytes) noexcept;
 
@@ -96,7 +96,7 @@ class header_router {
 
   [[nodiscard]] std::byte* place(std::size_t i) const noexcept { return buffers_.data() + i * message_bytes_; }
   [[nodiscard]] bool nothing_before(std::size_t k) const noexcept {
-    return mine_.over() && std::all_of(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(k),
+    return mine_.done() && std::all_of(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(k),
                                        [](const in& i) { return i.open == 0 && i.at == i.end; });
   }
   // The channel of a notice in class `least` or above; outgoing(): it is here.
@@ -108,7 +108,7 @@ class header_router {
   void forward(std::size_t k, Deliver& deliver) {
     in& i = in_[k];
     while (i.at < i.end) {
-      const std::span<const std::byte> rest(room(k).subspan(i.at, i.end - i.at));
+      const std::span<const std::byte> rest(buffer(k).subspan(i.at, i.end - i.at));
       const header_fields h = header_fields::of(rest);
       const auto one = rest.first(h.bytes(element_bytes_));
       const std::size_t c = channel_for(h.to, k + 1);

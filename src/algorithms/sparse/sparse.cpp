@@ -108,11 +108,11 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
     : sparse_call(mine, comm, o, nullptr, nullptr) {}
 
 sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options& o, const char* invalid_text,
-                         const room& make_room) {
+                         const provider& provide) {
   check_communicator(comm, "a sparse exchange");
-  observed_call seen(comm, static_cast<bool>(make_room), __builtin_return_address(0));
-  state_ = begin_together<state>(state::arguments{mine, comm, invalid_text, static_cast<bool>(make_room)}, o);
-  if (!make_room) {
+  observed_call seen(comm, static_cast<bool>(provide), __builtin_return_address(0));
+  state_ = begin_together<state>(state::arguments{mine, comm, invalid_text, static_cast<bool>(provide)}, o);
+  if (!provide) {
     state_->report(seen);
     state_->seen.emplace(std::move(seen));
     return;
@@ -123,7 +123,7 @@ sparse_call::sparse_call(const sparse_blocks& mine, MPI_Comm comm, const options
   if (lacks == nullptr) {
     try {
       const mpi::user_code by_caller(state_->calls());
-      into = make_room(*this);
+      into = provide(*this);
     } catch (...) {  // whatever it is, the others must not wait for this rank
       lacks = no_memory;
     }

@@ -58,7 +58,7 @@ struct sparse_call::state {
     const bool may_be_short = x.at_once && !lacks_memory && call_timeout::of(opts).seconds <= 0;
     const bool counted = may_be_short && leaving(x.comm, [&] { return begin_short(x); });
     if (served_short) return;
-    running.meet(x.comm, counted);
+    running.set_up(x.comm, counted);
     running.stage([&] {
       if (!counted && !lacks_memory && running.node() != nullptr && find_on_node(*running.node(), x)) return;
       agree_and_find(x, lacks_memory);
@@ -124,14 +124,14 @@ struct sparse_call::state {
   bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t piggybacked);
 
   // Throws if there is no memory for one chunk in flight.
-  void reserve_least(std::size_t piece) { const memory_charge least(*budget, sparse_grants::footprint({}, piece)); }
+  void reserve_least(std::size_t chunk) { const memory_charge least(*budget, sparse_grants::footprint({}, chunk)); }
 
   void agree_on(std::size_t lacking, const std::optional<invalid_argument>& invalid) {
     running.agree_again({.invalid = invalid, .lacking = lacking, .limit = budget->limit()}, "a sparse exchange");
   }
 
   // Chunks of at most so many elements that this rank requests; 0: whole blocks. At most `most`.
-  [[nodiscard]] std::size_t pieces_of(count_t elements, std::size_t most) const noexcept {
+  [[nodiscard]] std::size_t chunks_of(count_t elements, std::size_t most) const noexcept {
     std::size_t n = 0;
     for (const header& b : blocks) {
       if (n >= most) break;
@@ -143,28 +143,28 @@ struct sparse_call::state {
 
   // By the amount of data: no more than may be in flight, or than the memory has space for. A receiver may divide a
   // block of this rank's: it has as many requests as usual at least.
-  [[nodiscard]] sparse_grants::window window_of(std::size_t piece, count_t elements) const noexcept {
+  [[nodiscard]] sparse_grants::window window_of(std::size_t chunk, count_t elements) const noexcept {
     constexpr std::size_t usual = 32;
     constexpr std::size_t most_useful = 4096;
     const std::size_t most = std::min(in_flight_of(opts), most_useful);
     const std::size_t room = budget->limit() - budget->used();
-    sparse_grants::window w{std::max<std::size_t>(pieces_of(elements, most), 1),
+    sparse_grants::window w{std::max<std::size_t>(chunks_of(elements, most), 1),
                             std::min(most, std::max(usual, sends))};
-    while (w.to_here + w.from_here > 2 && sparse_grants::footprint(w, piece) > room)
+    while (w.to_here + w.from_here > 2 && sparse_grants::footprint(w, chunk) > room)
       w = {(w.to_here + 1) / 2, (w.from_here + 1) / 2};
     return w;
   }
 
   // Bytes of a chunk that waits here.
-  [[nodiscard]] checked piece_bytes(count_t elements) const noexcept {
+  [[nodiscard]] checked chunk_bytes(count_t elements) const noexcept {
     return checked(elements - 1) * data.element.extent + std::max(data.element.true_extent, data.element.size);
   }
 
   // The operation that moves the data. The requests at a rank are bounded by the messages in flight, or one of each
   // rank that it sends to.
-  void make_move(const sparse_grants::window& window, std::size_t piece) {
+  void make_move(const sparse_grants::window& window, std::size_t chunk) {
     const std::size_t receivers = most_destinations > 0 ? most_destinations : detail::as_size(comm().size());
-    move.emplace(comm(), 0, data, blocks, window, std::max<std::size_t>(in_flight_of(opts) / receivers, 1), piece,
+    move.emplace(comm(), 0, data, blocks, window, std::max<std::size_t>(in_flight_of(opts) / receivers, 1), chunk,
                  &*budget);
   }
 
@@ -177,12 +177,12 @@ struct sparse_call::state {
     }
   }
 
-  void begin_move(std::optional<invalid_argument> invalid, std::size_t piece, count_t elements) {
+  void begin_move(std::optional<invalid_argument> invalid, std::size_t chunk, count_t elements) {
     std::size_t lacking = 0;
     if (!invalid) {
       try {
-        reserve_least(piece);
-        make_move(window_of(piece, elements), piece);
+        reserve_least(chunk);
+        make_move(window_of(chunk, elements), chunk);
       } catch (const budget_exceeded& e) {
         lacking = e.used() + e.requested();
       } catch (const std::bad_alloc&) {
@@ -249,7 +249,7 @@ struct sparse_call::state {
   }
 
   // Where a chunk waits on a node; none if the memory is too small for it.
-  std::optional<raw_buffer> room_for_piece(std::size_t n) {
+  std::optional<raw_buffer> room_for_chunk(std::size_t n) {
     try {
       return std::optional<raw_buffer>(std::in_place, n, &*budget);
     } catch (const budget_exceeded&) {
@@ -258,25 +258,25 @@ struct sparse_call::state {
     return std::nullopt;
   }
 
-  void deliver(count_t piece, const taker& take) {
+  void deliver(count_t chunk, const taker& take) {
     running.check_may_call();
     std::exception_ptr thrown;  // by `take`: no rank waits for this one then
     running.stage([&] {
       std::optional<invalid_argument> invalid;
-      if (piece < 1) invalid = invalid_argument{fmt::format("a chunk must have 1 element or more, got {}", piece)};
+      if (chunk < 1) invalid = invalid_argument{fmt::format("a chunk must have 1 element or more, got {}", chunk)};
       if (!invalid && !take) invalid = invalid_argument{"null function for the chunks"};
       // No block is longer than all incoming data.
-      const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(piece, 1));
-      const std::size_t bytes_of_piece =
-          invalid || !piece_bytes(most).fits() ? 0 : detail::as_size(piece_bytes(most).value());
+      const count_t most = std::clamp<count_t>(elements(), 1, std::max<count_t>(chunk, 1));
+      const std::size_t bytes_of_chunk =
+          invalid || !chunk_bytes(most).fits() ? 0 : detail::as_size(chunk_bytes(most).value());
       {
-        auto waits = invalid || !node ? std::nullopt : room_for_piece(bytes_of_piece);
+        auto waits = invalid || !node ? std::nullopt : room_for_chunk(bytes_of_chunk);
         if (begin_data_on_node(waits.has_value())) {
           thrown = node->deliver(most, take, waits->data() - data.element.true_lb);
           return node->end(opts.stats);
         }
       }
-      begin_move(invalid, bytes_of_piece, most);
+      begin_move(invalid, bytes_of_chunk, most);
       run([&](sparse_grants& g) { thrown = g.deliver(most, take); });
     });
     throw_if_invalid();

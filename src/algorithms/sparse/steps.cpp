@@ -84,26 +84,26 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.choices = choices.value();
   // Facts of exchanges that a sparse one does not need.
   (x.at_once ? p.large : p.gaps) = true;
-  agreement_path way = path_of(comm(), running.node());
+  agreement_path path = path_of(comm(), running.node());
   const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
-  if (way.between != nullptr && !p.invalid && may_carry) {
-    const std::size_t of_step = way.between->share();
+  if (path.between != nullptr && !p.invalid && may_carry) {
+    const std::size_t of_step = path.between->share();
     for_piggybacked.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
-    piggybacked.emplace(*way.between, data, &*for_piggybacked);
+    piggybacked.emplace(*path.between, data, &*for_piggybacked);
     if (piggybacked->prepare(x.blocks, comm().size(), x.at_once)) {
-      way.blocks = &*piggybacked;
+      path.blocks = &*piggybacked;
       piggybacked->report(p);
     }
   }
   const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
-  const agreed all = running.agree(p, tag, way, std::pmr::new_delete_resource());
+  const agreed all = running.agree(p, tag, path, std::pmr::new_delete_resource());
   if (!all.uniform)
     throw_on_all_ranks(
         [&] { return usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE); });
   budget.emplace(all.memory);
   most_destinations = all.max_rank_bytes;
   if (piggybacked && all.piggybacked && piggybacked_headers::fit(all, comm().size()))
-    return take_piggybacked(*way.between, all, x.at_once);
+    return take_piggybacked(*path.between, all, x.at_once);
   piggybacked.reset();
   all_at_once = !all.gaps;
   find(x.blocks, *find_sparse(opts.algorithm));

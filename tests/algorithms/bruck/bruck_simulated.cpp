@@ -37,7 +37,7 @@ std::size_t elements_sent(int p, int radix) {
 count_t bytes_sent(const schedule& s) {
   count_t sum = 0;
   for (const message& m : s.messages)
-    if (m.way == direction::send) sum += s.bytes(m);
+    if (m.direction == message_direction::send) sum += s.bytes(m);
   return sum;
 }
 

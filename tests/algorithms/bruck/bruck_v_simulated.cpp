@@ -251,7 +251,7 @@ void exchange_without_copies(int p, int radix) {
     ASSERT_EQ(copied, problem.bytes(rank, rank));
     for (const message& m : s.messages) {
       ASSERT_NE(m.how, packing::packed);
-      if (m.way == direction::send) sent += s.bytes(m);
+      if (m.direction == message_direction::send) sent += s.bytes(m);
     }
   }
   std::size_t expected = 0;

@@ -172,7 +172,7 @@ TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_is_left) {
     l.aux_chunk = any(random, 1, 19);
     l.small_chunk = any(random, 1, 9);
     l.swap_chunk = any(random, 1, 19);
-    l.piece = static_cast<std::size_t>(any(random, 1, 9)) * sizeof(origin);
+    l.bytes_per_test = static_cast<std::size_t>(any(random, 1, 9)) * sizeof(origin);
     l.scratch = any(random, 0, 2) == 0;
     const auto how = static_cast<simulated_port_kind>(any(random, 0, 2));
     leave<in_place_run, in_place_rank>(problem, l, random, seed, how);
@@ -189,7 +189,7 @@ TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_in_phases_is_lef
     l.parts = l.heap ? 1 : static_cast<int>(any(random, 1, 4));
     l.aux = any(random, 4, 40);
     l.most = any(random, 1, 30);
-    l.piece = static_cast<std::size_t>(any(random, 1, 9)) * sizeof(origin);
+    l.bytes_per_test = static_cast<std::size_t>(any(random, 1, 9)) * sizeof(origin);
     const auto how = any(random, 0, 1) == 0 ? phase_requests::dense : phase_requests::sparse;
     leave<phases_run, phase_rank>(problem, l, random, seed, how);
   }

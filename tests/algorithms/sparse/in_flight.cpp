@@ -222,10 +222,10 @@ TEST_F(in_flight, a_mebibyte_of_each_for_one_slow_rank_in_a_mebibyte) {
   by_every_way([&](const std::string& way) {
     std::size_t arrived = 0;
     statistics stats;
-    sparse_exchange_pieces(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
-                           [&](int source, std::span<const std::int64_t> piece) {
-                             for (const auto v : piece) ASSERT_EQ(v, source);
-                             arrived += piece.size();
+    sparse_exchange_chunks(std::array<int, 1>{0}, std::array<std::size_t, 1>{n}, data, 8192,
+                           [&](int source, std::span<const std::int64_t> chunk) {
+                             for (const auto v : chunk) ASSERT_EQ(v, source);
+                             arrived += chunk.size();
                              usleep(1000);
                            },
                            MPI_COMM_WORLD, {.algorithm = way, .memory = n * sizeof(std::int64_t), .stats = &stats});

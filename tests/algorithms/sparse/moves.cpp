@@ -91,7 +91,7 @@ TEST(sparse_moves, small_blocks_on_a_node_are_one_meeting_and_large_ones_no_more
   for (const count_t bytes : {count_t{8}, count_t{1} << 20U}) {
     const auto m = moves_of(node_step_algorithm, pattern("sparse:3", 8, bytes, 8));
     EXPECT_TRUE(m.all.through_memory);
-    EXPECT_EQ(std::ranges::count(m.meets, true), 1);
+    EXPECT_EQ(std::ranges::count(m.synchronizes, true), 1);
   }
 }
 

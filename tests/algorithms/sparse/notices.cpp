@@ -91,7 +91,7 @@ struct network {
       if (queue.empty() || !me.router.wants(k)) continue;
       const message m = queue.front();
       queue.pop_front();
-      std::ranges::copy(m.bytes, me.router.room(k).begin());
+      std::ranges::copy(m.bytes, me.router.buffer(k).begin());
       me.router.arrived(k, m.bytes.size());
       if (m.followed) ranks[static_cast<std::size_t>(m.from)].router.sent(m.channel);
       news = true;
@@ -104,12 +104,12 @@ struct network {
     std::minstd_rand random(seed + 1);
     std::vector<int> order(ranks.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    const auto over = [&] { return std::ranges::all_of(ranks, [](const rank_of_many& r) { return r.router.over(); }); };
-    while (!over()) {
+    const auto done = [&] { return std::ranges::all_of(ranks, [](const rank_of_many& r) { return r.router.done(); }); };
+    while (!done()) {
       std::ranges::shuffle(order, random);
       bool news = false;
       for (const int r : order) news = turn(r) || news;
-      if (!news && !over()) return false;
+      if (!news && !done()) return false;
     }
     return true;
   }

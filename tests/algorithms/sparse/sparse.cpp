@@ -157,10 +157,10 @@ TEST(sparse, gives_pieces_in_order_and_in_their_size) {
     const auto e = expected([&](int r) { return random_blocks(seed, r, p); });
     std::vector<std::int64_t> data;
     const count_t most = seed % 2 == 0 ? 7 : 1000;
-    sparse_exchange_pieces(mine.to, mine.counts, mine.data, most,
-                           [&](int, std::span<const std::int64_t> piece) {
-                             EXPECT_LE(piece.size(), static_cast<std::size_t>(most));
-                             data.insert(data.end(), piece.begin(), piece.end());
+    sparse_exchange_chunks(mine.to, mine.counts, mine.data, most,
+                           [&](int, std::span<const std::int64_t> chunk) {
+                             EXPECT_LE(chunk.size(), static_cast<std::size_t>(most));
+                             data.insert(data.end(), chunk.begin(), chunk.end());
                            },
                            MPI_COMM_WORLD, {.memory = 30000});
     EXPECT_EQ(data, e.data) << "problem " << seed;
@@ -174,10 +174,10 @@ TEST(sparse, is_thrown_what_a_reader_throws_when_its_peers_have_all) {
   const std::vector<double> data(100, 1.5);
   std::size_t seen = 0;
   const auto run = [&] {
-    sparse_exchange_pieces(
+    sparse_exchange_chunks(
         to, counts, data, 9,
-        [&](int, std::span<const double> piece) {
-          seen += piece.size();
+        [&](int, std::span<const double> chunk) {
+          seen += chunk.size();
           if (me == 0) throw std::runtime_error("the disk is full");
         },
         MPI_COMM_WORLD);
@@ -198,10 +198,10 @@ TEST(sparse, takes_much_more_than_its_memory_from_all_at_once) {
   const std::vector<std::int64_t> data(n, me);
   std::size_t taken = 0;
   statistics stats;
-  sparse_exchange_pieces(std::vector<int>{0}, std::vector<std::size_t>{n}, data, 2048,
-                         [&](int source, std::span<const std::int64_t> piece) {
-                           taken += piece.size();
-                           for (const auto v : piece) ASSERT_EQ(v, source);
+  sparse_exchange_chunks(std::vector<int>{0}, std::vector<std::size_t>{n}, data, 2048,
+                         [&](int source, std::span<const std::int64_t> chunk) {
+                           taken += chunk.size();
+                           for (const auto v : chunk) ASSERT_EQ(v, source);
                          },
                          MPI_COMM_WORLD, {.memory = 128U << 10U, .stats = &stats});
   EXPECT_EQ(taken, me == 0 ? n * static_cast<std::size_t>(p) : 0U);
@@ -246,9 +246,9 @@ TEST(sparse, a_pattern_that_is_found_once_brings_data_many_times) {
       if (turn % 2 == 0)
         call.receive(got.data());
       else
-        call.deliver(1000, [&](const sparse_call::piece& piece) {
-          std::copy_n(static_cast<const std::int64_t*>(piece.data), piece.count,
-                      got.data() + static_cast<count_t>(piece.block) * n + piece.first);
+        call.deliver(1000, [&](const sparse_call::chunk& chunk) {
+          std::copy_n(static_cast<const std::int64_t*>(chunk.data), chunk.count,
+                      got.data() + static_cast<count_t>(chunk.block) * n + chunk.first);
         });
       for (std::size_t b = 0; b < call.sources().size(); ++b)
         ASSERT_EQ(got[(b + 1) * static_cast<std::size_t>(n) - 1], 10 * call.sources()[b] + turn) << "turn " << turn;

@@ -314,7 +314,7 @@ void exchange_sparsely() {
   sparse_call second(std::move(first));
   first = std::move(second);
   count_t delivered = 0;
-  first.deliver(1, [&](const sparse_call::piece& p) { delivered += p.count; });
+  first.deliver(1, [&](const sparse_call::chunk& p) { delivered += p.count; });
   sparse_call third(mine, MPI_COMM_WORLD);
   std::vector<int> into(static_cast<std::size_t>(third.total()));
   third.receive(into.data());

@@ -46,7 +46,7 @@ struct ring {
 
 void exchange_in_c(const ring& r) {
   const std::vector<MPI_Count> counts(r.counts.begin(), r.counts.end());
-  const auto room = [](std::size_t bytes, void*) { return std::malloc(bytes); };
+  const auto buffer = [](std::size_t bytes, void*) { return std::malloc(bytes); };
   int incoming = 0;
   int* sources = nullptr;
   MPI_Count* arrived = nullptr;
@@ -67,7 +67,7 @@ void exchange_in_two_steps(const ring& r) {
   taquin::sparse_call call(r.blocks(), MPI_COMM_WORLD);
   std::vector<double> arrived(static_cast<std::size_t>(call.total()));
   for (int i = 0; i + 1 < starts; ++i) call.receive(arrived.data());
-  call.deliver(1, [](const taquin::sparse_call::piece&) {});
+  call.deliver(1, [](const taquin::sparse_call::chunk&) {});
   std::vector<double> answers(r.data.size());
   call.reply(arrived.data(), MPI_DOUBLE, answers.data());
 }
