@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/sizes.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
+#include "mpi/check.hpp"
 #include "scalapack/blacs.hpp"
 #include "taquin/error.hpp"
 #include "taquin/exchange.hpp"
@@ -39,12 +41,26 @@ constexpr std::size_t numbers = shared_entries.size() + 2;
 // From here on the place of a rank in a grid is a context whose grid it is not in.
 constexpr int not_in_grid = 1 << 30;
 
+const std::array<const char*, numbers> entry_names{"NPROW", "NPCOL", "M", "N", "MB", "NB", "RSRC", "CSRC"};
+
+// The arguments that all ranks of the context give, each plus 1.
+constexpr std::size_t call_numbers = 8;
+using call_values = std::array<int, call_numbers>;
+const std::array<const char*, call_numbers> call_names{"M", "N", "IA", "JA", "IB", "JB", "UPLO", "DIAG"};
+call_values values_of(const matrix_call& c) {
+  const auto letter = [&](char l) { return c.triangle == 0 ? 0 : std::toupper(static_cast<unsigned char>(l)); };
+  call_values v{c.rows,   c.columns,   c.from.row,         c.from.column,
+                c.to.row, c.to.column, letter(c.triangle), letter(c.diagonal)};
+  for (int& n : v) n = std::max(n, -1) + 1;
+  return v;
+}
+
 // One side of a call: the matrix, once all ranks have exchanged their entries.
 struct side {
-  const matrix* x;
-  grid mine;
+  const matrix* x = nullptr;
+  grid mine{};
   std::array<int, numbers> all{};  // grid rows and columns, then the shared entries; each plus 1
-  std::vector<int> ranks;          // of the communicator, by position in the grid, column by column
+  std::vector<int> ranks{};        // of the communicator, by position in the grid, column by column
   int stray = -1;                  // a rank that is not in the grid of its context
   int stray_context = -1;
 
@@ -57,7 +73,7 @@ struct side {
 };
 
 side side_of(const matrix& x) {
-  side s{.x = &x, .mine = {}, .ranks = {}};
+  side s{.x = &x};
   if (x.descriptor[ctxt] < 0) return s;
   s.mine = grid_of(x.descriptor[ctxt]);
   if (!s.here()) return s;
@@ -93,8 +109,12 @@ bool overlap(const side& a, const side& b, int rank, count_t element) {
 }
 
 // The agreed data of all ranks of the context: their ranks in the parent, and the two sides.
-struct meeting {
-  explicit meeting(const matrix_call& call) : a(side_of(call.from)), b(side_of(call.to)) {
+struct agreed_call {
+  explicit agreed_call(const matrix_call& call) : given(values_of(call)) {
+    if (!call.is_empty()) {  // the descriptors of an empty one are not read
+      a = side_of(call.from);
+      b = side_of(call.to);
+    }
     const grid here = grid_of(call.context);
     if (!here.has_this_rank()) throw usage_error("this rank is not in the context of the call", MPI_ERR_ARG);
     const auto ranks = as_size(here.rows) * as_size(here.columns);
@@ -102,19 +122,25 @@ struct meeting {
     int rank = 0;
     MPI_Comm_rank(parent, &rank);
     // By row and column of the context: the rank, and its places in both grids; each plus 1.
-    std::vector<int> reported(3 * ranks + 2 * numbers, 0);
+    std::vector<int> reported(3 * ranks + 2 * all_numbers, 0);
     const std::size_t mine = as_size(here.row) * as_size(here.columns) + as_size(here.column);
     reported[3 * mine] = rank + 1;
     for (const side* s : {&a, &b})
       if (s->here())
         reported[3 * mine + (s == &a ? 1 : 2)] = s->mine.row + s->mine.column * s->mine.rows + 1;
-      else if (const int context = s->x->descriptor[ctxt]; context >= 0)
+      else if (const int context = s->x != nullptr ? s->x->descriptor[ctxt] : -1; context >= 0)
         reported[3 * mine + (s == &a ? 1 : 2)] = not_in_grid + std::min(context, not_in_grid - 2) + 1;
-    std::ranges::copy(a.all, reported.end() - 2 * numbers);
-    std::ranges::copy(b.all, reported.end() - numbers);
+    const std::span<int> most = std::span(reported).last(2 * all_numbers).first(all_numbers);
+    const std::span<int> complements = std::span(reported).last(all_numbers);  // of the least
+    const auto own = values();
+    for (std::size_t i = 0; i < all_numbers; ++i) {
+      most[i] = own[i].value_or(0);
+      complements[i] = own[i] ? largest - *own[i] : 0;
+    }
     maximum(call.context, reported);
-    std::copy_n(reported.end() - 2 * numbers, numbers, a.all.begin());
-    std::copy_n(reported.end() - numbers, numbers, b.all.begin());
+    std::copy_n(most.begin(), numbers, a.all.begin());
+    std::copy_n(most.begin() + numbers, numbers, b.all.begin());
+    empty = most[2 * numbers] < 2 || most[2 * numbers + 1] < 2;
     std::vector<int> members(ranks);
     for (side* s : {&a, &b}) s->ranks.assign(as_size(std::max(s->value(0), 0)) * as_size(std::max(s->value(1), 0)), -1);
     for (std::size_t k = 0; k < ranks; ++k) {
@@ -123,21 +149,63 @@ struct meeting {
         if (const int at = reported[3 * k + (s == &a ? 1 : 2)] - 1; at >= not_in_grid) {
           s->stray = static_cast<int>(k);
           s->stray_context = at - not_in_grid;
-        } else if (at >= 0) {
+        } else if (at >= 0 && as_size(at) < s->ranks.size()) {
           s->ranks[as_size(at)] = static_cast<int>(k);
         }
     }
     comm = communicator_of(parent, members);
     me = static_cast<int>(mine);
+    for (std::size_t i = 0; i < all_numbers && disagreement.empty(); ++i)
+      if (const bool any = complements[i] > 0 || most[i] > 0; any && most[i] != largest - complements[i])
+        disagreement = named(i, own[i]);
   }
-  side a;
-  side b;
+  side a{};
+  side b{};
+  call_values given;
+  bool empty = false;  // on all ranks
+  std::string disagreement{};
   MPI_Comm comm = MPI_COMM_NULL;
   int me = 0;
+
+ private:
+  static constexpr std::size_t all_numbers = 2 * numbers + call_numbers;
+  static constexpr int largest = std::numeric_limits<int>::max();
+
+  // Of this rank, those of A, of B, and of the call; none where it is not in the grid.
+  [[nodiscard]] std::array<std::optional<int>, all_numbers> values() const {
+    std::array<std::optional<int>, all_numbers> v;
+    for (const side* s : {&a, &b})
+      for (std::size_t i = 0; s->here() && i < numbers; ++i) v[(s == &a ? 0 : numbers) + i] = s->all[i];
+    for (std::size_t i = 0; i < call_numbers; ++i) v[2 * numbers + i] = given[i];
+    return v;
+  }
+
+  // Two ranks that give different values, and these. Collective.
+  [[nodiscard]] std::string named(std::size_t i, std::optional<int> own) const {
+    struct place {
+      int value, rank;
+    };
+    place least{own.value_or(largest), me};
+    place most{own.value_or(-1), me};
+    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_2INT, MPI_MINLOC, comm));
+    TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_2INT, MPI_MAXLOC, comm));
+    const bool of_call = i >= 2 * numbers;
+    const std::string name = of_call ? std::string(call_names[i - 2 * numbers])
+                                     : fmt::format("{} of {}", entry_names[i % numbers], i < numbers ? "A" : "B");
+    const auto text = [&](int value) {
+      return of_call && i >= 2 * numbers + 6 ? fmt::format("'{}'", static_cast<char>(value - 1))
+                                             : fmt::format("{}", value - 1);
+    };
+    const bool in_order = least.rank < most.rank;
+    const place& first = in_order ? least : most;
+    const place& second = in_order ? most : least;
+    return fmt::format("ranks disagree: {} is {} on rank {} and {} on rank {}", name, text(first.value), first.rank,
+                       text(second.value), second.rank);
+  }
 };
 
 // 5% of the local matrix, at least 1 MiB, unless TAQUIN_MEMORY is set.
-std::size_t memory_for(const meeting& all, count_t element) {
+std::size_t memory_for(const agreed_call& all, count_t element) {
   if (const char* const given = std::getenv("TAQUIN_MEMORY"); given != nullptr && *given != '\0') {
     const detail::size_text size = detail::read_size(given);
     if (size.invalid_text != nullptr)
@@ -158,9 +226,10 @@ detail::written_part part_of(const matrix_call& call) {
   return {upper ? kind::upper : kind::lower, corner + (with_diagonal ? 0 : (upper ? -1 : 1))};
 }
 
-void run(const matrix_call& call, const meeting& all) {
+void run(const matrix_call& call, const agreed_call& all) {
   const element e = element::of(call.type);
-  std::string wrong = invalid(all.a, "A", all.me);
+  std::string wrong = all.disagreement;
+  if (wrong.empty()) wrong = invalid(all.a, "A", all.me);
   if (wrong.empty()) wrong = invalid(all.b, "B", all.me);
   layout from;
   layout to;
@@ -185,7 +254,7 @@ void run(const matrix_call& call, const meeting& all) {
 }
 
 // A and B share memory on some rank: ScaLAPACK's own function packs everything first.
-bool forwarded(const matrix_call& call, const meeting& all, count_t element) {
+bool forwarded(const matrix_call& call, const agreed_call& all, count_t element) {
   int overlaps = overlap(all.a, all.b, all.me, element) ? 1 : 0;
   if (call.next == nullptr) return false;
   maximum(call.context, std::span(&overlaps, 1));
@@ -201,12 +270,14 @@ bool forwarded(const matrix_call& call, const meeting& all, count_t element) {
 void redistribute(const matrix_call& call) noexcept {
   MPI_Comm comm = MPI_COMM_WORLD;
   try {
-    if (call.rows <= 0 || call.columns <= 0) return;
-    const meeting all(call);
+    if (call.is_empty() && !grid_of(call.context).has_this_rank()) return;
+    const agreed_call all(call);
     comm = all.comm;
     int size = 0;
     MPI_Type_size(call.type, &size);
-    if (!forwarded(call, all, size)) run(call, all);
+    const bool valid = all.disagreement.empty();
+    if (valid && all.empty) return;
+    if (!valid || !forwarded(call, all, size)) run(call, all);
     return;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "libtaquin_scalapack: %s: %s\n", call.name, e.what());

@@ -24,6 +24,7 @@ struct matrix_call {
   /// Of p?trmr2d: 'U' or 'L', and 'U' for a diagonal that is not moved. 0: all is moved.
   char triangle = 0;
   char diagonal = 'N';
+  [[nodiscard]] bool is_empty() const noexcept { return rows <= 0 || columns <= 0; }
   /// Does it as ScaLAPACK does; null: the program has no other function of this name.
   void (*next)(const matrix_call&, void* function) = nullptr;
 };

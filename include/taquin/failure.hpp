@@ -45,11 +45,12 @@ enum class state : int {
 /// `length` consecutive units from unit `offset` on. In an exchange in place `offset` counts the units of the block for
 /// or from `peer`; places count units from the buffer. A migration is such an exchange of elements, sorted by
 /// destination: `offset` counts those for or from `peer`. In a redistribution a unit is a block, and `offset` is the
-/// place in the array of the rank that it goes to.
+/// place in the array of the rank that it goes to. Between layouts a unit is a byte, and `offset` such a place as well:
+/// layout::find() times the bytes of an element, for `outgoing` without the leading dimensions that are a rank's own.
 struct part {
   state what = state::missing;  ///< its state
   int peer = 0;                 ///< the rank that it goes to or is from
-  count_t offset = 0;           ///< units of the block before it; of a redistribution: the place that it goes to
+  count_t offset = 0;           ///< units of the block before it; of redistributions: the place that it goes to
   count_t length = 0;           ///< units of it
   count_t at = -1;              ///< its place; −1: none
 };
@@ -59,14 +60,15 @@ struct block_map {
   bool known = false;            ///< false: it has failed before anything moved, or there was no memory for this
   count_t unit_bytes = 0;        ///< data bytes of a unit: a block of a redistribution, or a part of one where blocks
                                  ///< are divided; in place an element, or a byte where no rank's type has gaps; of
-                                 ///< several arrays that migrate together an item of all of them
+                                 ///< several arrays that migrate together an item of all of them; between layouts 1
   std::vector<part> outgoing{};  ///< data to be sent: stands, unknown, or, of a redistribution, staged
   std::vector<part> incoming{};  ///< all data that this rank receives or keeps, in order of place
   std::vector<std::byte> staged{};  ///< data, without gaps
 };
 
 /// The map of this rank for the last exchange in place (`in_place` and `in_place_phases`), redistribution or migration
-/// that failed in this thread, blocking or not. Local. Valid until another is made or fails.
+/// that failed in this thread, blocking or not; also between layouts, whose map is made here, with a part for each run
+/// that is consecutive before and afterwards. Local. Valid until another is made or fails.
 [[nodiscard]] const block_map& blocks() noexcept;
 
 }  // namespace failure

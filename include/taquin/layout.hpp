@@ -192,7 +192,8 @@ class layout_redistribution {
   /// their values. Collective; throws on every rank: `usage_error` for a layout that does not cover its array, names a
   /// rank twice or one that does not exist, for leading dimensions that are too small, sizes beyond 2^56 bytes, a part
   /// outside an array, a `scale` that does not suit the type, or layouts that differ between ranks; `budget_exceeded`
-  /// where `o.memory` is less than needed ("needs at least N").
+  /// where `o.memory` is less than needed ("needs at least N"). After an error that not all ranks have,
+  /// failure::blocks() has the bytes of the target that have arrived; the source is as it was.
   layout_redistribution(const void* from_array, const layout& from, void* to_array, const layout& to, MPI_Datatype type,
                         MPI_Comm comm, const layout_options& o = {});
   /// In one array, as redistribute() has it: every run brings what is in `data`, as `from` has it, to `to`. Collective;
@@ -237,7 +238,7 @@ void redistribute(const void* from_array, const layout& from, void* to_array, co
 /// the whole array moves (no `from_begin`, `to_begin`, `extents`). Storage outside the target (halos, leading
 /// dimensions, places that only the source had) has no meaning afterwards. After an error that all ranks have
 /// (`collective()`) the array is as it was: everything is agreed and allocated before the first element moves. After
-/// any other, the contents of the array are not known.
+/// any other, failure::blocks() has the places of all whole bytes, in the array and in the target.
 ///
 /// Scratch memory: at least about 4·√(n·p) + 300·p + 16 KiB bytes, for n bytes on the rank with most, of p ranks; where
 /// axes change places, at least n/16384 and 64 KiB. At most 4·√(n·(p + 1)) + n/64 + min(n/4, 512 KiB) + 300·p + 25 KB

@@ -261,7 +261,8 @@ enum {
 };
 
 /* `length` units for or from `peer`. In place: from unit `offset` of the peer's block. Of a redistribution a unit is a
- * block, and `offset` its place on the rank that it goes to. `at`: where it is; -1: nowhere. */
+ * block, and `offset` its place on the rank that it goes to; between layouts a byte, and its place in the target. `at`:
+ * where it is; -1: nowhere. */
 typedef struct TAQUIN_Part {
   int state;        /* TAQUIN_STANDS and so on */
   int peer;         /* the rank that it goes to or is from */
@@ -282,8 +283,8 @@ typedef struct TAQUIN_Block_map {
   const void *staged;          /* their data, without gaps */
 } TAQUIN_Block_map;
 
-/* The map of the last exchange in place or redistribution that has failed in this thread. Its memory is valid
- * until the next one starts. Local. */
+/* The map of the last exchange in place or redistribution, also between layouts, that has failed in this thread. Its
+ * memory is valid until the next one starts. Local. */
 int TAQUIN_Failure_blocks(TAQUIN_Block_map *map);
 
 /* ---- Memory that the ranks of a node can map ---- */

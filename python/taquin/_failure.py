@@ -32,7 +32,7 @@ class State(IntEnum):
 
 class Part(NamedTuple):
     """A run of data: rows of a redistribution or migration; of an exchange in place, items, or bytes
-    (:attr:`BlockMap.unit_bytes`).
+    (:attr:`BlockMap.unit_bytes`); bytes of a redistribution between layouts.
 
     >>> import taquin
     >>> taquin.Part(taquin.State.MISSING, 1, 0, 3, -1).length
@@ -44,7 +44,8 @@ class Part(NamedTuple):
     peer: int
     """The rank that it goes to or comes from."""
     offset: int
-    """In place: units of the peer's block before it. Of rows: the place on the rank that they go to, in rows."""
+    """In place: units of the peer's block before it. Of rows, and between layouts: the place on the rank that they go
+    to, in units."""
     length: int
     """Its length in units."""
     at: int
@@ -72,8 +73,8 @@ class BlockMap(NamedTuple):
 
 
 def failure_blocks() -> BlockMap:
-    """The map of the last exchange in place, redistribution or migration of rows that has failed in this thread, until
-    another one begins. Local.
+    """The map of the last exchange in place, redistribution (also between layouts) or migration of rows that has failed
+    in this thread, until another one begins. Local.
 
     >>> import taquin
     >>> taquin.failure_blocks().outgoing

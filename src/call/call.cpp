@@ -127,16 +127,26 @@ void call::forget() noexcept {
   mpi::started::forget();
 }
 
+void call::poll_for_abort() {
+  try {
+    mpi::present::poll();
+  } catch (...) {
+    body_->failed();
+    throw;
+  }
+}
+
 bool call::test() {
   if (body_ == nullptr) return true;
   return stage([this] {
     try {
       const bool over = poll();
-      if (!over) mpi::present::poll();
+      if (!over) poll_for_abort();
       if (over) body_ = nullptr;
       return over;
     } catch (...) {
       body_ = nullptr;
+      mpi::started::forget();  // where this rank has noticed the failure after its poll
       throw;
     }
   });

@@ -154,6 +154,7 @@ class call : private mpi::started {
   bool advance() override { return body_->test(); }
   void await() override { body_->wait(); }
   void leave(const std::exception& why) noexcept;
+  void poll_for_abort();
 
   std::uint64_t call_word_;
   std::uint64_t number_ = 0;

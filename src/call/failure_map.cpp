@@ -7,11 +7,26 @@ namespace taquin::detail {
 
 namespace {
 thread_local failure::block_map last;
+thread_local std::function<failure::block_map()> maker;
+}  // namespace
+
+void keep_map(failure::block_map&& map) noexcept {
+  maker = nullptr;
+  last = std::move(map);
 }
 
-void keep_map(failure::block_map&& map) noexcept { last = std::move(map); }
+void keep_map_maker(std::function<failure::block_map()>&& make) noexcept {
+  last = {};
+  maker = std::move(make);
+}
 
-void forget_map() noexcept { last = {}; }
+void forget_map() noexcept { keep_map({}); }
+
+failure::block_map take_map() noexcept {
+  failure::block_map map = failure::blocks();
+  forget_map();
+  return map;
+}
 
 void doubt(failure::block_map& map, count_t at, count_t length) {
   for (auto list : {&failure::block_map::outgoing, &failure::block_map::incoming}) {
@@ -47,6 +62,15 @@ void append(std::vector<failure::part>& to, const failure::part& p) {
 
 namespace taquin::failure {
 
-const block_map& blocks() noexcept { return detail::last; }
+const block_map& blocks() noexcept {
+  if (detail::maker) {
+    try {
+      detail::keep_map(detail::maker());
+    } catch (const std::exception&) {  // without memory for it the map is not known
+      detail::forget_map();
+    }
+  }
+  return detail::last;
+}
 
 }  // namespace taquin::failure

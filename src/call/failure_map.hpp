@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <vector>
 
 #include "taquin/failure.hpp"
@@ -11,6 +12,21 @@ namespace taquin::detail {
 void keep_map(failure::block_map&& map) noexcept;
 /// Must be called when another call begins: forgets the map of the last one.
 void forget_map() noexcept;
+
+/// Keeps the function that makes the map, once, when the program requests the map.
+void keep_map_maker(std::function<failure::block_map()>&& make) noexcept;
+/// The map that is kept, which is forgotten.
+failure::block_map take_map() noexcept;
+
+/// Keeps the function that `make` returns, as above. Without memory for it the map is not known.
+template <class Make>
+void keep_map_maker_of(Make make) noexcept {
+  forget_map();
+  try {
+    keep_map_maker(make());
+  } catch (const std::exception&) {
+  }
+}
 
 /// Keeps the map that `make` returns. Without memory for it the map is not known.
 template <class Make>

@@ -28,6 +28,7 @@ struct layout_access {
   /// The contribution of a coordinate of dimension `d` to the position in the grid, and the rank at a position.
   static std::size_t grid_stride(const layout& l, std::size_t d) noexcept;
   static int rank_at(const layout& l, std::size_t position) noexcept;
+  static storage_order grid_order(const layout& l) noexcept { return l.grid_; }
   /// The ranks of the grid's positions; empty: position k is rank k.
   static std::span<const int> ranks(const layout& l) noexcept { return l.ranks_; }
   /// The elements of the local array along a dimension, for a process that owns `owned` there.

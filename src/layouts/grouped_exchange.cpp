@@ -120,6 +120,18 @@ void grouped_exchange::start(std::byte* data) {
   plan_->start();
 }
 
+failure::block_map grouped_exchange::standing() const {
+  using failure::state;
+  failure::block_map map{.known = true, .unit_bytes = 1};
+  for (std::size_t rank = 0; rank < move_.ranks; ++rank) {
+    const int peer = static_cast<int>(rank);
+    if (const count_t n = out_.counts[rank]; n > 0)
+      map.outgoing.push_back({state::stands, peer, 0, n, out_.first[rank]});
+    if (const count_t n = in_.counts[rank]; n > 0) map.incoming.push_back({state::missing, peer, 0, n, -1});
+  }
+  return map;
+}
+
 void grouped_exchange::finish(std::byte* data) {
   with_groups(as_size(move_.from.processes()), [&](grouping& g) {
     g.scatter(

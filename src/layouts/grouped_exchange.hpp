@@ -16,6 +16,7 @@
 #include "layouts/access.hpp"
 #include "layouts/grouping.hpp"
 #include "layouts/owner_runs.hpp"
+#include "taquin/failure.hpp"
 #include "taquin/layout.hpp"
 #include "taquin/options.hpp"
 #include "taquin/plan.hpp"
@@ -80,6 +81,8 @@ class grouped_exchange {
   void wait() { plan_->wait(); }
   /// Once it is complete: the rank's own steps that are left.
   void finish(std::byte* data);
+  /// The map of an exchange of which nothing has moved, after start() was called.
+  [[nodiscard]] failure::block_map standing() const;
   /// The figures of the last exchange.
   [[nodiscard]] const statistics& moved() const noexcept { return moved_; }
   /// The most bytes of its plan, which are not in the budget.

@@ -7,12 +7,15 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/raw_buffer.hpp"
 #include "base/sizes.hpp"
+#include "call/failure_map.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
 #include "layouts/grouped_exchange.hpp"
@@ -102,8 +105,14 @@ class one_array_mover final : public layout_mover, private layout_call {
 
   void start() override {
     if (pending_) throw usage_error("the redistribution is started already", MPI_ERR_REQUEST);
+    forget_map();
     before_->close_gaps(data_);
-    exchange_->start(data_);
+    try {
+      exchange_->start(data_);
+    } catch (...) {
+      keep_map_maker_of([&] { return map_maker(exchange_->standing()); });
+      throw;
+    }
     pending_ = true;
   }
   bool test() override {
@@ -124,11 +133,14 @@ class one_array_mover final : public layout_mover, private layout_call {
  private:
   template <class Poll>
   bool ends(Poll poll) {
-    pending_ = false;  // after an error as well
-    if (!poll()) {
-      pending_ = true;
-      return false;
+    try {
+      if (!poll()) return false;
+    } catch (...) {
+      pending_ = false;
+      keep_map_of_streams();
+      throw;
     }
+    pending_ = false;
     exchange_->finish(data_);
     std::array<count_t, most_dimensions> extents{};
     for (std::size_t k = 0; k < axes(); ++k) extents[k] = after_->owned()[as_size(place_there_[k])];
@@ -145,6 +157,17 @@ class one_array_mover final : public layout_mover, private layout_call {
         },
         peak());
     return true;
+  }
+
+  // Only the exchange communicates or allocates. So a rank has an error during the exchange, or not at all.
+  void keep_map_of_streams() noexcept {
+    failure::block_map streams = take_map();
+    if (streams.known) keep_map_maker_of([&] { return map_maker(std::move(streams)); });
+  }
+  [[nodiscard]] std::function<failure::block_map()> map_maker(failure::block_map&& streams) const {
+    return [move = failed(element_), streams = std::move(streams)]() mutable {
+      return move.in_one_array(std::move(streams));
+    };
   }
 
   [[nodiscard]] std::size_t axes() const noexcept { return from.dimensions().size(); }

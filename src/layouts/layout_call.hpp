@@ -6,7 +6,9 @@
 #include "base/collective_error.hpp"
 #include "base/memory_budget.hpp"
 #include "call/call.hpp"
+#include "call/failure_map.hpp"
 #include "layouts/arguments.hpp"
+#include "layouts/failed_move.hpp"
 #include "layouts/number_change.hpp"
 #include "redistribute/choices.hpp"
 #include "taquin/layout.hpp"
@@ -20,6 +22,7 @@ struct layout_call {
   template <class Prepare>
   void enter(const layout_arguments& x, const layout_options& o, bool lacks_memory, Prepare prepare) {
     running.algorithm = "layouts";
+    forget_map();
     running.set_up(x.comm);
     running.stage([&] {
       const element e = x.type != MPI_DATATYPE_NULL ? element::of(x.type) : element{};
@@ -36,6 +39,10 @@ struct layout_call {
   template <class Usual>
   void need(std::size_t needed, std::size_t allowed, Usual usual) const {
     if (needed > allowed) refuse(needed, usual(), allowed);
+  }
+  /// For the map of whole data after a failure, of elements of so many bytes.
+  [[nodiscard]] failed_move failed(std::size_t element) const {
+    return {from, to, options, static_cast<count_t>(element), running.comm()->rank(), running.comm()->size()};
   }
   static redistribute_options choices(const layout_options& o);
 

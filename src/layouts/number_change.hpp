@@ -47,6 +47,7 @@ class number_change {
   static std::string invalid(number_kind kind, const layout_options& o);
 
   [[nodiscard]] explicit operator bool() const noexcept { return kind_ != number_kind::none; }
+  [[nodiscard]] number_kind kind() const noexcept { return kind_; }
   /// Changes so many bytes of numbers.
   void apply(std::byte* data, std::size_t bytes) const noexcept;
   /// Everything that must be the same on all ranks.

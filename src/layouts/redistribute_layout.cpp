@@ -5,12 +5,15 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/collective_error.hpp"
 #include "base/sizes.hpp"
+#include "call/failure_map.hpp"
 #include "layouts/access.hpp"
 #include "layouts/arguments.hpp"
+#include "layouts/disagreement.hpp"
 #include "layouts/layout_call.hpp"
 #include "layouts/mover.hpp"
 #include "layouts/shape.hpp"
@@ -32,10 +35,7 @@ layout_call::layout_call(const layout_options& o)
 
 agreed layout_call::agree(const layout_arguments& x, const layout_options& o, const element& e, bool lacks_memory) {
   const agreed all = running.agree(describe(x, o, e, lacks_memory), &budget);
-  if (!all.uniform)
-    throw_on_all_ranks([&] {
-      return usage_error("ranks disagree on the layouts, on what moves or on the bytes of an element", MPI_ERR_ARG);
-    });
+  if (!all.uniform) refuse_disagreement(*running.comm(), {from, to, options, e.size, change, x.part, x.in_one_array});
   return all;
 }
 
@@ -128,13 +128,17 @@ class two_array_mover final : public layout_mover, private layout_call {
 
   void start() override {
     running.check_idle("the redistribution");
-    running.start([&]() -> operation& { return *transfer; }, by_thread(choices(options)));
+    forget_map();
+    transfer->begin_again();
+    or_keep_map([&] { running.start([&]() -> operation& { return *transfer; }, by_thread(choices(options))); });
     pending = true;
   }
-  bool test() override { return !pending || (running.test() && ended()); }
+  bool test() override {
+    return !pending || (or_keep_map([&] { return running.test(); }) && ended());
+  }
   void wait() override {
     if (!pending) return;
-    running.wait();
+    or_keep_map([&] { running.wait(); });
     ended();
   }
   [[nodiscard]] std::size_t peak() const noexcept override { return budget.peak(); }
@@ -144,10 +148,11 @@ class two_array_mover final : public layout_mover, private layout_call {
   void prepare(std::size_t size, const written_part& part, const agreed& all) {
     const std::size_t n = from.dimensions().size();
     const std::size_t held = copies() + layout_shape::bytes(n) + 2 * local_side::bytes(n);
-    const transfer_sizes sizes =
-        transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
+    sizes = transfer_sizes::within(all.memory - std::min<std::size_t>(all.memory, held), n, size, options.in_flight);
     need(held + sizes.bytes(n, size), all.memory,
          [&] { return held + transfer_sizes::enough(n, size, options.in_flight); });
+    element_bytes = size;
+    whole_chunks = part.part == written_part::kind::all;
     const int tag = tags.take(*running.comm());
     budget.charge(copies());
     shape.emplace(from, to, options, &budget);
@@ -155,6 +160,23 @@ class two_array_mover final : public layout_mover, private layout_call {
     shape->set_from(here.emplace(n, &budget), rank, static_cast<count_t>(size));
     shape->set_to(there.emplace(n, &budget), rank, static_cast<count_t>(size));
     transfer.emplace(*shape, sizes, size, part, change, *running.comm(), tag, &budget);
+  }
+
+  // With the map of whole data if the step throws. A part of a matrix has none.
+  template <class Step>
+  std::invoke_result_t<Step> or_keep_map(Step step) {
+    try {
+      return step();
+    } catch (...) {
+      pending = false;
+      if (whole_chunks)
+        keep_map_maker_of([&] {
+          return [move = failed(element_bytes), sizes = sizes, done = transfer->done()] {
+            return move.between_arrays(sizes, done);
+          };
+        });
+      throw;
+    }
   }
 
   bool ended() {
@@ -168,6 +190,9 @@ class two_array_mover final : public layout_mover, private layout_call {
   std::optional<local_side> here;   // this rank's array in the source
   std::optional<local_side> there;  // and in the target
   std::optional<layout_transfer> transfer;
+  transfer_sizes sizes;
+  std::size_t element_bytes = 0;
+  bool whole_chunks = true;
   bool pending = false;
 };
 

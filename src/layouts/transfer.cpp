@@ -31,13 +31,17 @@ std::size_t transfer_sizes::enough(std::size_t axes, std::size_t element, int in
 
 transfer_sizes transfer_sizes::within(std::size_t memory, std::size_t axes, std::size_t element,
                                       int in_flight) noexcept {
-  constexpr std::size_t most_chunk = std::size_t{64} << 10U;
+  constexpr std::size_t usual = std::size_t{1000} << 10U;  // all together, with the layouts no more than 1 MiB
+  constexpr std::size_t usual_chunk = std::size_t{64} << 10U;
+  constexpr std::size_t largest_chunk = std::size_t{96} << 10U;
   constexpr std::size_t least_chunk = 4096;
   transfer_sizes s;
   s.runs = std::clamp<std::size_t>(memory / 4 / bytes_of_run(axes, element), 1, most_runs);
   for (s.slots = in_flight > 0 ? std::min(as_size(in_flight), std::size_t{16}) : 4; s.slots > 0; --s.slots) {
     s.elements = 0;
     const std::size_t fixed = s.bytes(axes, element);
+    const std::size_t most_chunk =
+        std::clamp((usual - std::min(usual, fixed)) / (2 * s.slots), usual_chunk, largest_chunk);
     const std::size_t room = memory > fixed ? (memory - fixed) / (2 * s.slots) : 0;
     s.elements = static_cast<count_t>(std::max<std::size_t>(std::min(room, most_chunk), element) / element);
     if (s.slots == 1 || room >= std::max(least_chunk, element)) break;
@@ -101,6 +105,7 @@ layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes
 void layout_transfer::start() {
   next_send_ = next_post_ = next_unpack_ = waiting_ = 0;
   messages_ = bytes_sent_ = bytes_copied_ = 0;
+  done_ = {};
   for (stream* s : {&sent_, &posted_, &unpacked_}) s->begin();
   progress();
 }
@@ -119,6 +124,7 @@ bool layout_transfer::receive() {
     if (waiting_ == 0 || requests_.active(sizes_.slots + next_unpack_)) return any;
     copier_.unpack(unpacked_.walk, slot(sizes_.slots + next_unpack_), to_);
     bytes_copied_ += chunk_bytes(unpacked_);
+    ++done_.received;
     unpacked_.next();
     next_unpack_ = (next_unpack_ + 1) % sizes_.slots;
     --waiting_;
@@ -147,6 +153,7 @@ bool layout_transfer::send() {
     }
   }
   bytes_copied_ += bytes;
+  if (sent_.own()) ++done_.copied;
   sent_.next();
   return true;
 }

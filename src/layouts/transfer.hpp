@@ -41,6 +41,12 @@ struct transfer_sizes {
   static std::size_t enough(std::size_t axes, std::size_t element, int in_flight) noexcept;
 };
 
+/// Chunks that are in their places, in the order in which they arrive.
+struct chunks_done {
+  std::uint64_t received = 0;  ///< from other ranks
+  std::uint64_t copied = 0;    ///< of this rank's own
+};
+
 class layout_transfer final : public operation, private mpi::awaited {
  public:
   layout_transfer(const layout_shape& shape, const transfer_sizes& sizes, std::size_t element, const written_part& part,
@@ -55,6 +61,9 @@ class layout_transfer final : public operation, private mpi::awaited {
   bool test() override;
   void wait() override;
   void account(statistics& s) const override;
+  void begin_again() noexcept { done_ = {}; }
+  /// Since the last start, or since begin_again().
+  [[nodiscard]] const chunks_done& done() const noexcept { return done_; }
 
  private:
   // The chunks that this rank sends, or receives, in order.
@@ -110,6 +119,7 @@ class layout_transfer final : public operation, private mpi::awaited {
   std::size_t next_post_ = 0;
   std::size_t next_unpack_ = 0;
   std::size_t waiting_ = 0;  // chunks posted and not unpacked
+  chunks_done done_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_copied_ = 0;

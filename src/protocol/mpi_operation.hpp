@@ -45,8 +45,6 @@ class mpi_operation : public operation {
   }
   [[nodiscard]] frame_memory* frame() noexcept { return &frame_; }
 
-  /// The operation is aborted by the exception that is being thrown.
-  virtual void failed() noexcept {}
   virtual mpi_port& port() noexcept = 0;
   virtual task make_task() = 0;
 

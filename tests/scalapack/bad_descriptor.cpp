@@ -1,5 +1,5 @@
-// bad_descriptor WHAT: a matrix goes to the last rank; a descriptor or the limit of rank 1 is invalid. All ranks end
-// with a reason.
+// bad_descriptor WHAT: a matrix goes to the last rank; a descriptor, an argument or the limit of rank 1 is invalid, or
+// differs from that of the others. All ranks end with a reason.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -30,7 +30,19 @@ int main(int argc, char** argv) {
     if (what == "type" && rank == 1) from.descriptor[0] = 501;
     if (what == "context" && rank == 1) from.descriptor[1] = 77;
     if (what == "grid" && rank == ranks - 1) to.descriptor[1] = -1;
-    Cpdgemr2d(n, n, a.data(), 1, 1, from.descriptor.data(), b.data(), 1, 1, to.descriptor.data(), all.context());
+    const auto one_is = [&](const char* name, int usual, int other) {
+      return what == name && rank == 1 ? other : usual;
+    };
+    from.descriptor[2] = one_is("rows", n, n + 1);
+    from.descriptor[4] = one_is("block", block, block - 1);
+    from.descriptor[6] = one_is("source", 0, -1);
+    const int m = one_is("m", n, n - 1);
+    const int columns = one_is("empty", n, 0);
+    if (what == "triangle")
+      Cpdtrmr2d(rank == 1 ? "L" : "U", "N", n, n, a.data(), 1, 1, from.descriptor.data(), b.data(), 1, 1,
+                to.descriptor.data(), all.context());
+    Cpdgemr2d(m, columns, a.data(), one_is("first", 1, 2), 1, from.descriptor.data(), b.data(), 1, 1,
+              to.descriptor.data(), all.context());
     for (const double v : b)
       if (v != 1.0) std::printf("a wrong element\n");
   }

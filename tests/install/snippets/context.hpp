@@ -46,6 +46,7 @@ inline int process_of(const entry& e) { return e.column % ranks(); }
 
 /// The program's use of data that are whole after an error.
 inline void keep(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
+inline void send_later(int, taquin::count_t, const void*, taquin::count_t) {}
 inline void still_mine(int, taquin::count_t, taquin::count_t, taquin::count_t) {}
 
 /// The objects that a snippet may use, new for each.
