@@ -41,7 +41,7 @@ class start_trial {
   };
 
   /// The server of the next start. All ranks count the same ones, and find the same. `user_area(rank)` gives what each
-  /// of the ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks have published
+  /// of the ranks shares, of which this is `rank`. `may_change`: as above. Does not wait: until all ranks published
   /// their times, the fastest of the last round does the starts, at first the slots.
   template <class Area>
   turn next(int rank, int ranks, bool may_change, Area user_area) {

@@ -111,8 +111,8 @@ class request_set {
     fail(code, "MPI_Start");
   }
 
-  /// Completes what can be completed and calls done(number, status) for each; returns how many. `capacity(number)` is the
-  /// size of a receive's buffer in bytes. Throws mpi_error if a message could not be received.
+  /// Completes what can be completed and calls done(number, status) for each; returns how many. `capacity(number)` is
+  /// the size of a receive's buffer in bytes. Throws mpi_error if a message could not be received.
   template <class Done, class Capacity>
   std::size_t test_some(Done done, Capacity capacity) {
     return some(false, done, capacity);

@@ -99,8 +99,9 @@ class call_to_last {
     const auto buffer = count_view(room_.data());
     const auto places = count_view(places_.data());
     if (way_.what == kind::in_place)
-      return exchange::alltoallv_in_place(in_.data(), counts, count_view(zeros_.data()), room, places, MPI_INT, comm_);
-    return exchange::alltoallv(out_.data(), counts, count_view(zeros_.data()), MPI_INT, in_.data(), room, places,
+      return exchange::alltoallv_in_place(in_.data(), counts, count_view(zeros_.data()), buffer, places, MPI_INT,
+                                          comm_);
+    return exchange::alltoallv(out_.data(), counts, count_view(zeros_.data()), MPI_INT, in_.data(), buffer, places,
                                MPI_INT, comm_);
   }
   way way_;

@@ -14,8 +14,8 @@
 
 #include "faults/hostile_calls.hpp"
 #include "faults/left_over.hpp"
+#include "faults/mortal_harms.hpp"
 #include "faults/mortal_trial.hpp"
-#include "faults/mortal_ways.hpp"
 #include "mpi/failure.hpp"
 #include "soak/common_options.hpp"
 #include "soak/watchdog.hpp"
@@ -132,7 +132,7 @@ void call_until_lost(rank_state& s, const trial& t, MPI_Comm comm, std::vector<s
     if (now) arm_for(t);
     const double begin = seconds_now();
     made.push_back(make_call(r, comm, rank));
-    const bool throws = now && t.how == direction::exception;
+    const bool throws = now && t.how == harm::exception;
     const outcome o = attempt(*made.back(), r, rank, throws && r.harm == offence::none ? t.n : -1);
     if (throws) {
       write_obituary();
@@ -150,7 +150,7 @@ void call_until_lost(rank_state& s, const trial& t, MPI_Comm comm, std::vector<s
     if (!t.loses()) s.wrong("an error without a reason: " + o.text);
     if (std::ranges::any_of(o.failed, [&](int one) { return one != t.offender; }))
       s.wrong("the error names ranks that have not failed: " + o.text);
-    if (o.how == ending::left && t.how != way::exception) s.wrong("the error names no failure: " + o.text);
+    if (o.how == ending::left && t.how != harm::exception) s.wrong("the error names no failure: " + o.text);
     return;
   }
   if (t.loses()) s.wrong("a rank has failed, and calls went on to end well");
@@ -264,11 +264,11 @@ bool any_rank(rank_state& s, bool mine) {
 }
 
 // All of them where none is named.
-std::vector<way> named(const std::vector<std::string>& names) {
-  std::vector<way> ways;
-  for (std::size_t k = 0; k < way_names.size(); ++k)
-    if (names.empty() || std::ranges::find(names, way_names[k]) != names.end()) ways.push_back(static_cast<way>(k));
-  return ways;
+std::vector<harm> named(const std::vector<std::string>& names) {
+  std::vector<harm> harms;
+  for (std::size_t k = 0; k < harm_names.size(); ++k)
+    if (names.empty() || std::ranges::find(names, harm_names[k]) != names.end()) harms.push_back(static_cast<harm>(k));
+  return harms;
 }
 
 // Memory of communicators that are freed serves later ones with the same ranks: there may be some. Files and threads
@@ -292,22 +292,22 @@ int run_all(const settings& o) {
   std::uint64_t done = 0;
   int failures = 0;
   const int world = s.size;
-  std::array<int, static_cast<std::size_t>(way::kinds)> by_way{};
-  const std::vector<way> ways = named(o.only);
+  std::array<int, static_cast<std::size_t>(harm::kinds)> by_harm{};
+  const std::vector<harm> harms = named(o.only);
   const char* const own = std::getenv("TMPDIR");
   const std::string directory = own == nullptr ? "/tmp" : own;
   for (std::uint64_t i = o.first; i - o.first < o.trials && failures == 0; ++i) {
     const int p = std::min(o.ranks, world);
     if (s.size < std::max(p, 2)) break;
     s.at.problem = i;
-    const trial t = make_trial(hash(o.seed, i), s.size, p, ways);
+    const trial t = make_trial(hash(o.seed, i), s.size, p, harms);
     obituary = fmt::format("{}/mortal.{}.{}", directory, o.seed, i);
     if (o.shows && s.rank == 0)
       fmt::print(stderr, "{}: {}: {}\n", i, describe(t), describe(make_mortal_call(t, t.call, t.p())));
     run_trial(s, t, o);
     find_remains(s);
     ++done;
-    ++by_way.at(static_cast<std::size_t>(t.how));
+    ++by_harm.at(static_cast<std::size_t>(t.how));
     if (!s.bad.empty())
       fmt::print(stderr, "mortal: rank {}: {}: {}\n  repeat: --seed {} --first {}\n", s.rank, s.bad, describe(t),
                  o.seed, o.first);
@@ -318,7 +318,7 @@ int run_all(const settings& o) {
   if (s.rank == 0) {
     fmt::print("mortal: {} trials of {} ranks, {} failures, longest {:.2f} s, {} calls on rank 0:", done,
                std::min(o.ranks, world), failures, longest, s.calls);
-    for (std::size_t k = 0; k < by_way.size(); ++k) fmt::print(" {} {}", by_way[k], way_names[k]);
+    for (std::size_t k = 0; k < by_harm.size(); ++k) fmt::print(" {} {}", by_harm[k], harm_names[k]);
     fmt::print("\n");
     std::fflush(stdout);
   }
@@ -339,7 +339,8 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", s.ranks, "of each trial's communicator; all that there are");
   app.add_option("--afterwards", s.afterwards, "random problems of those that go on");
   app.add_option("--only", s.only, "kill, stop, exit, abort, exception: some of these")
-      ->check(CLI::IsMember(std::vector<std::string>(taquin::soak::way_names.begin(), taquin::soak::way_names.end())));
+      ->check(
+          CLI::IsMember(std::vector<std::string>(taquin::soak::harm_names.begin(), taquin::soak::harm_names.end())));
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -16,20 +16,20 @@ namespace taquin::test {
 namespace {
 
 /// The memory of one call, of which a request fails, or after which requests of the library fail.
-struct room {
+struct provider {
   int fails = -1;  // the number of the request
   int armed = -1;  // after the last request, so many of the library's succeed
   int requests = 0;
   std::vector<void*> given{};
 
-  buffer() { given.reserve(3); }
-  buffer(const room&) = delete;
-  room& operator=(const room&) = delete;
-  ~buffer() {
+  provider() { given.reserve(3); }
+  provider(const provider&) = delete;
+  provider& operator=(const provider&) = delete;
+  ~provider() {
     for (void* p : given) std::free(p);
   }
   static void* allocate(std::size_t bytes, void* context) {
-    auto& self = *static_cast<room*>(context);
+    auto& self = *static_cast<provider*>(context);
     const int number = self.requests++;
     if (number == self.fails) return nullptr;
     self.given.push_back(std::malloc(bytes > 0 ? bytes : 1));
@@ -39,7 +39,7 @@ struct room {
 };
 
 /// Each rank sends a block to all; returns the code of the call. `per_block` ints.
-int exchange_in(room& into, MPI_Comm comm, int per_block, bool& right) {
+int exchange_in(provider& into, MPI_Comm comm, int per_block, bool& right) {
   const int p = size_of(comm);
   const int rank = rank_in(comm);
   std::vector<int> to(at(p));
@@ -53,7 +53,7 @@ int exchange_in(room& into, MPI_Comm comm, int per_block, bool& right) {
   int* sources = nullptr;
   MPI_Count* received = nullptr;
   int* values = nullptr;
-  const int code = TAQUIN_Sparse_exchange(data.data(), p, to.data(), counts.data(), MPI_INT, comm, room::allocate,
+  const int code = TAQUIN_Sparse_exchange(data.data(), p, to.data(), counts.data(), MPI_INT, comm, provider::allocate,
                                           &into, &incoming, &sources, &received, static_cast<void*>(&values));
   disarm();
   right = code == MPI_SUCCESS && incoming == p;
@@ -75,7 +75,7 @@ class sparse_rooms : public testing::TestWithParam<const detail::sparse_algorith
     return comm;
   }
   static void expect_right(MPI_Comm comm, int per_block) {
-    room all;
+    provider all;
     bool right = false;
     EXPECT_EQ(exchange_in(all, comm, per_block, right), MPI_SUCCESS);
     EXPECT_TRUE(right);
@@ -91,7 +91,7 @@ TEST_P(sparse_rooms, that_one_rank_lacks_are_its_error_and_later_exchanges_are_r
   for (const int per_block : {1, 3000}) {
     const scoped_comm comm(usable());
     for (int turn = 0; turn < turns; ++turn) {
-      room r;
+      provider r;
       const bool lacks = rank == turn / 3 % p;
       if (lacks) r.fails = turn % 3;
       bool right = false;
@@ -109,7 +109,7 @@ TEST_P(sparse_rooms, after_which_one_rank_lacks_memory_leave_other_communicators
       const scoped_comm comm(usable());
       if (turn % 3 != 0) expect_right(comm.get(), per_block);
       MPI_Barrier(MPI_COMM_WORLD);
-      room r;
+      provider r;
       if (rank == turn % p) r.armed = turn / 3;
       bool right = false;
       const int code = exchange_in(r, comm.get(), per_block, right);

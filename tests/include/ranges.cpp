@@ -226,8 +226,8 @@ TEST(ranges, bad_input_on_one_rank_is_refused_on_all) {
   }
   EXPECT_THROW(static_cast<void>(alltoallv(data, counts_to(), MPI_COMM_NULL)), usage_error);
 
-  std::vector<int> buffer(incoming<int>(number).size()),
-      small(bad && !room.empty() ? buffer.size() - 1 : buffer.size());
+  std::vector<int> arriving(incoming<int>(number).size()),
+      small(bad && !arriving.empty() ? arriving.size() - 1 : arriving.size());
   const auto before = data;
   const auto fits = counts_from<int>();
   if (count(0, ranks() - 1) + count(ranks() - 1, ranks() - 1) > 0) {

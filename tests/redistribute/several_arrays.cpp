@@ -118,11 +118,11 @@ TEST_F(several_arrays, move_through_one_exchange) {
 
 // One of the arrays is where ranks of the node map it.
 TEST_F(several_arrays, move_between_shared_and_private_memory) {
-  const auto buffer = static_cast<std::size_t>(n * ranks);
+  const auto capacity = static_cast<std::size_t>(n * ranks);
   for (int run = 0; run < 4; ++run) {  // memory is mapped from the third use on
-    shared_buffer<std::int64_t> a(room);
-    std::vector<std::int16_t> b(room);
-    shared_buffer<std::int32_t> c(room);
+    shared_buffer<std::int64_t> a(capacity);
+    std::vector<std::int16_t> b(capacity);
+    shared_buffer<std::int32_t> c(capacity);
     for (int k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(k);
       c[at] = rank * 100000 + k;
@@ -130,8 +130,8 @@ TEST_F(several_arrays, move_between_shared_and_private_memory) {
       b[at] = static_cast<std::int16_t>(k);
     }
     const auto everywhere = [&](std::size_t k) { return static_cast<int>(k % static_cast<std::size_t>(ranks)); };
-    const std::size_t arrived =
-        migrate(everywhere, n, MPI_COMM_WORLD, {}, std::span(a.data(), room), std::span(b), std::span(c.data(), room));
+    const std::size_t arrived = migrate(everywhere, n, MPI_COMM_WORLD, {}, std::span(a.data(), capacity), std::span(b),
+                                        std::span(c.data(), capacity));
     for (std::size_t k = 0; k < arrived; ++k) {
       ASSERT_EQ(c[k] % 100000, b[k]) << k;
       ASSERT_EQ(a[k], 3 * std::int64_t{c[k]}) << k;
@@ -168,10 +168,10 @@ TEST_F(several_arrays, move_with_arrays_of_other_kinds) {
   MPI_Type_create_resized(MPI_INT, 0, 8, &gapped);
   MPI_Type_commit(&gapped);
   const int parity = rank % 2;
-  const auto buffer = static_cast<std::size_t>(n * ranks);
-  std::vector<std::int32_t> even(room * 2, -1);
-  std::vector<std::int64_t> x(room);
-  std::vector<std::int16_t> y(room);
+  const auto capacity = static_cast<std::size_t>(n * ranks);
+  std::vector<std::int32_t> even(capacity * 2, -1);
+  std::vector<std::int64_t> x(capacity);
+  std::vector<std::int16_t> y(capacity);
   for (std::size_t k = 0; k < n; ++k) {
     even[parity == 0 ? 2 * k : k] = rank * 100000 + static_cast<int>(k);
     x[k] = rank * 100000 + static_cast<int>(k);
@@ -188,7 +188,7 @@ TEST_F(several_arrays, move_with_arrays_of_other_kinds) {
                            detail::migrated_array{1, MPI_INT16_T}, detail::migrated_array{1, type}};
     detail::migration m(n, types, true, MPI_COMM_WORLD, {});
     for (std::size_t k = 0; k < n; ++k) m.destinations()[k] = owner(k, ranks);
-    const std::size_t arrived = m.plan(nullptr, room, std::nullopt);
+    const std::size_t arrived = m.plan(nullptr, capacity, std::nullopt);
     m.ready(nullptr, MPI_SUCCESS);
     const std::array<void*, 4> places{longs.data(), nullptr, shorts.data(), z.data()};
     m.run(places);

@@ -46,12 +46,12 @@ struct ring {
 
 void exchange_in_c(const ring& r) {
   const std::vector<MPI_Count> counts(r.counts.begin(), r.counts.end());
-  const auto buffer = [](std::size_t bytes, void*) { return std::malloc(bytes); };
+  const auto provide = [](std::size_t bytes, void*) { return std::malloc(bytes); };
   int incoming = 0;
   int* sources = nullptr;
   MPI_Count* arrived = nullptr;
   void* data = nullptr;
-  TAQUIN_Sparse_exchange(r.data.data(), 2, r.destinations.data(), counts.data(), MPI_DOUBLE, MPI_COMM_WORLD, room,
+  TAQUIN_Sparse_exchange(r.data.data(), 2, r.destinations.data(), counts.data(), MPI_DOUBLE, MPI_COMM_WORLD, provide,
                          nullptr, &incoming, &sources, &arrived, static_cast<void*>(&data));
   for (void* one : {static_cast<void*>(sources), static_cast<void*>(arrived), data}) std::free(one);
 }

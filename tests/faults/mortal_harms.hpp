@@ -86,15 +86,15 @@ inline void be_aborted() {
   std::abort();
 }
 
-inline auto what_happens(way how) -> void (*)() {
-  if (how == direction::stop) return be_stopped;
-  if (how == direction::exit) return be_at_the_end;
-  return how == direction::abort ? be_aborted : be_killed;
+inline auto what_happens(harm how) -> void (*)() {
+  if (how == harm::stop) return be_stopped;
+  if (how == harm::exit) return be_at_the_end;
+  return how == harm::abort ? be_aborted : be_killed;
 }
 
 inline void arm_for(const trial& t) {
   milliseconds_asleep = t.asleep;
-  if (t.how == direction::exception) return;
+  if (t.how == harm::exception) return;
   if (!t.by_clock) return test::at_step(t.n, what_happens(t.how));
   static void (*then)() = nullptr;
   then = what_happens(t.how);
