@@ -47,8 +47,8 @@ class mpi_port final : public port, private mpi::awaited {
 
   /// Begins a run of a protocol. All ranks call it equally often.
   void begin_run() noexcept;
-  /// Progresses without waiting, until about port::bytes_per_test bytes are copied. True when the task is at its end, and
-  /// this rank has no pending messages. Throws the task's exception.
+  /// Progresses without waiting, until about port::bytes_per_test bytes are copied. True when the task is at its end
+  /// and this rank has no pending messages. Throws the task's exception.
   bool test(const task& t);
   void wait(const task& t);
   /// Preposts receives from ranks that are not of this rank's node. Their data are sent without announcement, and
