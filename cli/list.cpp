@@ -176,9 +176,12 @@ void print_redistributions_text() {
                sample_blocks, show_size(sample_block), a->source);
   using terms = detail::memory_terms;
   fmt::print(
-      "Scratch memory on a rank of p with m blocks of l bytes: at most {0} + {1}·p + {2}·m + {3}·l bytes (cyclic: "
-      "{4}·m).\nAt least, with blocks in n equal parts: {0} + {1}·p + {2}·m·n + {5}·l/n bytes (cyclic: {4}·m·n).\n",
-      terms::fixed, terms::rank, terms::block, terms::buffers, terms::block_of_cyclic, terms::least_buffers);
+      "Scratch memory on a rank of p with m blocks of l bytes: tables of at most {0} + {1}·p + {2}·m bytes, and "
+      "buffers.\nAt least, with blocks in n equal parts: {0} + {1}·p + {2}·m·n + {3}·l/n bytes.\nBuffers by default: "
+      "at "
+      "most 1% of the data, or if that is less {4}, for blocks of more than {5} {6}.\n",
+      terms::fixed, terms::rank, terms::block, terms::least_buffers, show_size(terms::for_small),
+      show_size(terms::small_block), show_size(terms::for_large));
 }
 
 // Permutations and the collectives that are built from them.

@@ -177,7 +177,7 @@ std::function<int()> set_up_redistribute(CLI::App& app) {
   app.add_option("-w,--workload", a->workload, "where blocks go, see below")->capture_default_str();
   auto* bytes = app.add_option("-b,--bytes", a->bytes, "bytes of a rank's array")->capture_default_str();
   app.add_option("--blocks", a->blocks, "blocks of a rank's array, instead of --bytes")
-      ->check(CLI::Range(count_t{1}, count_t{2147483646}))
+      ->check(CLI::Range(count_t{1}, detail::most_blocks))
       ->excludes(bytes);
   app.add_option("--block-bytes", a->block_bytes, "bytes of a block")->capture_default_str();
   app.add_option("--free", a->free, "free blocks of a rank's array: a number or a part")

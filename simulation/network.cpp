@@ -160,7 +160,10 @@ bool simulated_network::collect_if_joined() {
     for (std::size_t r = 0; r < p; ++r) std::ranges::copy(of(as_size(first.root)).in, of(r).in.begin());
   } else if (first.each > 0 || !first.in_at.empty()) {
     std::vector<std::vector<word>> sent;  // all that is sent, before anything is received: buffers may be shared
-    for (std::size_t r = 0; r < p; ++r) sent.emplace_back(of(r).out.begin(), of(r).out.end());
+    for (std::size_t r = 0; r < p; ++r) {
+      auto& words = sent.emplace_back();
+      for (std::size_t k = 0; k < of(r).out.size(); k += of(r).stride) words.push_back(of(r).out[k]);
+    }
     for (std::size_t to = 0; to < p; ++to)
       for (std::size_t from = 0; from < p; ++from) {
         const std::uint32_t each = of(to).each;

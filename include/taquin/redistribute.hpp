@@ -55,14 +55,15 @@ struct redistribute_options {
 /// An array of blocks that can be redistributed again and again. Move-only.
 ///
 /// Scratch memory on a rank of p with m blocks of l data bytes, taken when the object is made (buffers) and during a
-/// call (tables of the blocks): at most 17408 + 300·p + 66·m + 81·l bytes (`cyclic`: 82·m), and at least
-/// 17408 + 300·p + 66·m·n + 3·l/n. Under a limit that is too small for whole blocks, those of 8 KiB or more are divided
+/// call (tables of the blocks): tables of at most 21504 + 300·p + 16·m bytes, and buffers. By default buffers have at
+/// most 1% of the data, or if that is less 1.5 MiB (64 KiB for blocks of more than 16 KiB). The least memory is
+/// 21504 + 300·p + 16·m·n + 3·l/n. Where the memory is too small for whole blocks, those of 8 KiB or more are divided
 /// into n equal parts of at least 4 KiB: n divides a block's elements, or where elements have no gaps its bytes. Where
 /// `o.memory` is too small budget_exceeded names exactly the bytes that are needed, and those that are as good as no
 /// limit.
 class redistribution {
  public:
-  /// `blocks` blocks (fewer than 2^31 on each rank, any number on each) of `block_length` elements of `type` at `data`.
+  /// `blocks` blocks (at most 10^9 on each rank, any number on each) of `block_length` elements of `type` at `data`.
   /// Collective; all ranks give the same block length, a type of the same size, and the same options.
   /// Throws on every rank: `usage_error` for bad arguments, `budget_exceeded` when `o.memory` is too small.
   redistribution(void* data, count_t blocks, count_t block_length, MPI_Datatype type, MPI_Comm comm,

@@ -303,12 +303,12 @@ typedef struct TAQUIN_Redistribution_state *TAQUIN_Redistribution;
 /* The null redistribution. */
 #define TAQUIN_REDISTRIBUTION_NULL NULL
 
-/* An array of `blocks` blocks (fewer than 2^31; any number on each rank) of `block_length` elements of `type`.
+/* An array of `blocks` blocks (at most 10^9; any number on each rank) of `block_length` elements of `type`.
  * `algorithm`: a name that `taquin list --redistribution` prints, or NULL for the default. `memory`: bytes of
  * scratch memory on this rank, TAQUIN_UNLIMITED for any. The communicator's options have `progress`, `in_flight`,
- * `timeout`, `on_timeout` and `least_progress`. Scratch memory on a rank of p with m blocks of l bytes: at most
- * 17408 + 300*p + 66*m + 81*l bytes ("cyclic": 82*m), and at least 17408 + 300*p + 66*m*n + 3*l/n, where blocks of
- * 8 KiB or more go in n equal parts of at least 4 KiB. The text of MPI_ERR_NO_MEM names exactly the bytes that are
+ * `timeout`, `on_timeout` and `least_progress`. Scratch memory on a rank of p with m blocks of l bytes: tables of at
+ * most 21504 + 300*p + 16*m bytes, and buffers; at least 21504 + 300*p + 16*m*n + 3*l/n, where blocks of 8 KiB or more
+ * go in n equal parts of at least 4 KiB. The text of MPI_ERR_NO_MEM names exactly the bytes that are
  * needed, and those that are as good as no limit. Collective. An error of one rank is an error on all; only a null
  * communicator is an error on this rank alone. The communicator may be freed: errors then call the handler that it has
  * now. */

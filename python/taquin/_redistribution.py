@@ -31,10 +31,10 @@ def _part(name: str, value: Any) -> float:
 class Redistribution:
     """An array of equal rows that can be redistributed any number of times: each row to a place in some rank's array.
 
-    Scratch memory on p ranks with m rows of l bytes: at most 17408 + 300·p + 66·m + 81·l bytes ("cyclic": 82·m), and at
-    least 17408 + 300·p + 66·m·n + 3·l/n, where rows of 8 KiB or more go in n equal parts of at least 4 KiB. By default
-    rows of more than 16 KiB have buffers of 1% of the data, at least 64 KiB. BudgetExceeded names exactly the bytes that
-    are needed, and those that are as good as no limit.
+    Scratch memory on p ranks with m rows of l bytes: tables of at most 21504 + 300·p + 16·m bytes, and buffers; at least
+    21504 + 300·p + 16·m·n + 3·l/n, where rows of 8 KiB or more go in n equal parts of at least 4 KiB. By default the
+    buffers have at most 1% of the data, or if that is less 1.5 MiB (64 KiB for rows of more than 16 KiB). BudgetExceeded
+    names exactly the bytes that are needed, and those that are as good as no limit.
 
     :param array: rows along its first axis; contiguous, of any dtype without Python objects. The object keeps a
         reference to it.

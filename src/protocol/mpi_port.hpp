@@ -124,7 +124,12 @@ class mpi_port final : public port, private mpi::awaited {
   bool advance();
   void exchange_words(const collective& c);
   void share_words(const collective& c);
-  void report(std::span<const word> words, int to);
+  struct strided {
+    const word* first;
+    std::size_t length;
+    std::size_t stride;
+  };
+  void report(const strided& words, int to);
   void collect(std::span<word> words, int from);
   [[nodiscard]] std::size_t join(std::size_t words, int peer);
   void reduce(const collective& c);

@@ -49,28 +49,30 @@ bool mpi_port::collective_over() {
 // Words go straight to all ranks, in transfers of their own.
 void mpi_port::exchange_words(const collective& c) {
   const int p = comm_.size();
-  const auto out = [&](std::size_t r) {
-    return c.each > 0 ? c.out.subspan(r * c.each, c.each) : c.out.subspan(c.out_at[r], c.out_at[r + 1] - c.out_at[r]);
+  const auto out = [&](std::size_t r) -> strided {
+    if (c.each > 0) return {c.out.data() + r * c.each, c.each, 1};
+    return {c.out.data() + c.out_at[r] * c.stride, c.out_at[r + 1] - c.out_at[r], c.stride};
   };
   const auto in = [&](std::size_t r) {
     return c.each > 0 ? c.in.subspan(r * c.each, c.each) : c.in.subspan(c.in_at[r], c.in_at[r + 1] - c.in_at[r]);
   };
   const auto self = as_size(comm_.rank());
-  std::ranges::copy(out(self), in(self).begin());
+  const strided own = out(self);
+  for (std::size_t k = 0; k < own.length; ++k) in(self)[k] = own.first[k * own.stride];
   for (int k = 1; k < p; ++k) {
     const int from = (comm_.rank() + p - k) % p;
     if (const auto words = in(as_size(from)); !words.empty()) collect(words, from);
   }
   for (int k = 1; k < p; ++k) {
     const int to = (comm_.rank() + k) % p;
-    if (const auto words = out(as_size(to)); !words.empty()) report(words, to);
+    if (const strided words = out(as_size(to)); words.length > 0) report(words, to);
   }
 }
 
 void mpi_port::share_words(const collective& c) {
   if (c.root != comm_.rank()) return collect(c.in, c.root);
   for (int to = 0; to < comm_.size(); ++to)
-    if (to != c.root) report(c.in, to);
+    if (to != c.root) report({c.in.data(), c.in.size(), 1}, to);
 }
 
 void mpi_port::collect(std::span<word> words, int from) {
@@ -80,10 +82,18 @@ void mpi_port::collect(std::span<word> words, int from) {
                     tag_ + words_tag, comm_.get());
 }
 
-void mpi_port::report(std::span<const word> words, int to) {
-  const std::size_t t = join(words.size(), to);
-  requests_.send(first_transfer() + t, words.data(), static_cast<int>(words.size()), MPI_UINT32_T, to, tag_ + words_tag,
-                 comm_.get());
+void mpi_port::report(const strided& words, int to) {
+  const std::size_t t = join(words.length, to);
+  const auto n = static_cast<int>(words.length);
+  mpi::datatype spaced;
+  if (words.stride > 1) {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    TAQUIN_MPI(PMPI_Type_vector(n, 1, static_cast<int>(words.stride), MPI_UINT32_T, &made));
+    spaced = mpi::datatype(made);
+    TAQUIN_MPI(PMPI_Type_commit(&made));
+  }
+  requests_.send(first_transfer() + t, words.first, spaced ? 1 : n, spaced ? spaced.get() : MPI_UINT32_T, to,
+                 tag_ + words_tag, comm_.get());
 }
 
 // A transfer of the collective.

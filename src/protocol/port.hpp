@@ -67,6 +67,7 @@ class port {
   };
   struct collective {
     std::span<const word> out{};
+    std::size_t stride = 1;
     std::span<const std::uint32_t> out_at{};
     std::span<word> in{};
     std::span<const std::uint32_t> in_at{};
@@ -204,10 +205,10 @@ class port {
   /// True when next() has an event at hand.
   [[nodiscard]] bool more() const noexcept { return at_hand_ > 0; }
 
-  /// co_await exchange(…): alltoallv of words. Rank r's are at out_at[r] to out_at[r+1].
+  /// co_await exchange(…): alltoallv of words. Rank r's are at out_at[r] to out_at[r+1]; of `out` each `stride`th word.
   auto exchange(std::span<const word> out, std::span<const std::uint32_t> out_at, std::span<word> in,
-                std::span<const std::uint32_t> in_at) {
-    return over({.out = out, .out_at = out_at, .in = in, .in_at = in_at});
+                std::span<const std::uint32_t> in_at, std::size_t stride = 1) {
+    return over({.out = out, .stride = stride, .out_at = out_at, .in = in, .in_at = in_at});
   }
   /// co_await alltoall(…): `each` words to and from every rank.
   auto alltoall(std::span<const word> out, std::span<word> in, std::uint32_t each = 1) {

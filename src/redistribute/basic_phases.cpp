@@ -4,7 +4,7 @@
 //          Rünger.
 // Rounds:  one per phase; about blocks over free blocks, no bound in general.
 // Bytes:   every block once, and a number per block; copies: a sort in every phase.
-// Memory:  8 bytes per block, 48 per rank beside what all algorithms take; the arrays in phases.cpp.
+// Memory:  4 bytes per block, 48 per rank beside what all algorithms take; the arrays in phases.cpp.
 // Limits:  cannot finish where ranks without free space wait for each other in a ring; a phase in which nothing moved
 //          hands over to `parking`.
 // Wins:    with much free space everywhere and few ranks.

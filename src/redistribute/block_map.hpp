@@ -88,6 +88,11 @@ class block_map {
   void arrived(const unit_run& r) noexcept {
     for (count_t s = r.at; s < r.end(); ++s) arrived(static_cast<slot>(s));
   }
+  /// The same for a block that belongs here.
+  void expect_here(slot s, std::int32_t self) noexcept { at_[s].rank = -2 - self; }
+  void settled(slot s, std::int32_t self) noexcept { at_[s] = {self, s}; }
+  /// A number that a slot keeps while it is free, or expects the block that belongs there.
+  void link(slot s, slot next) noexcept { at_[s].index = next; }
   void clear(slot s) noexcept { at_[s].rank = -1; }
   void clear(const unit_run& r) noexcept {
     for (count_t s = r.at; s < r.end(); ++s) clear(static_cast<slot>(s));
@@ -99,6 +104,11 @@ class block_map {
     at_[from].rank = -1;
   }
   [[nodiscard]] store& units() const noexcept { return *store_; }
+  /// The indices of all slots, `index_stride` words from one to the next.
+  [[nodiscard]] std::span<const std::uint32_t> indices() const noexcept {
+    return {&at_.front().index, index_stride * (at_.size() - 1) + 1};
+  }
+  static constexpr std::size_t index_stride = sizeof(address) / sizeof(std::uint32_t);
   /// Slots of the caller's array, and all.
   [[nodiscard]] slot blocks() const noexcept { return static_cast<slot>(store_->border()); }
   [[nodiscard]] slot slots() const noexcept { return static_cast<slot>(at_.size()); }

@@ -9,9 +9,8 @@
 
 namespace taquin::detail {
 
-block_reader::block_reader(machine& m, const targets& t)
-    : m_(m), t_(t), out_(m.memory), in_(m.memory), places_(m.memory) {
-  array_list::take(*this, m.tables(t));
+block_reader::block_reader(machine& m, targets& t) : m_(m), t_(t), in_(m.memory), places_(m.memory) {
+  array_list::take(*this, m.tables());
 }
 
 task block_reader::exchange_addresses(machine& m, block_reader& r) {
@@ -20,25 +19,29 @@ task block_reader::exchange_addresses(machine& m, block_reader& r) {
   mine.data = reinterpret_cast<std::uint64_t>(units.at(0));
   if (const auto place = find_shared(units.at(0), m.blocks() * units.unit_bytes())) mine.shared = *place;
   mine.shared.key.process = static_cast<std::int32_t>(m.net->process());
-  for (std::size_t peer = 0; peer < as_size(m.ranks); ++peer)
-    std::memcpy(r.out_.data() + peer * words_each, &mine, sizeof mine);
-  co_await m.net->alltoall(r.out_, r.in_, static_cast<std::uint32_t>(words_each));
-  co_await m.net->exchange(r.t_.order, r.t_.out_at, r.places_, r.t_.in_at);
+  std::pmr::vector<word> out(r.in_.size(), m.memory);
+  for (std::size_t peer = 0; peer < as_size(m.ranks); ++peer) {
+    mine.order = reinterpret_cast<std::uint64_t>(r.t_.order.data() + r.t_.out_at[peer]);
+    std::memcpy(out.data() + peer * words_each, &mine, sizeof mine);
+  }
+  r.t_.is_read = true;
+  co_await m.net->alltoall(out, r.in_, static_cast<std::uint32_t>(words_each));
 }
 
 block_reader::origin block_reader::of(int source) const noexcept {
   owner o;
   std::memcpy(static_cast<void*>(&o), in_.data() + as_size(source) * words_each, sizeof o);
   const bool shared = o.shared.known();
-  return {source, static_cast<word>(o.shared.key.process), o.data,
+  return {source, static_cast<word>(o.shared.key.process), o.data, o.order,
           shared ? view_shared(o.shared, m_.map->units().unit_bytes()) : nullptr};
 }
 
 bool block_reader::may_read(int source) const {
   const origin from = of(source);
-  if (from.seen != nullptr || m_.map->units().counts_only()) return true;
+  if (m_.map->units().counts_only()) return true;
   std::byte one{};
-  return m_.net->may_read(source, from.process, {from.data, &one, 1});
+  return m_.net->may_read(source, from.process, {from.order, &one, 1}) &&
+         (from.seen != nullptr || m_.net->may_read(source, from.process, {from.data, &one, 1}));
 }
 
 void block_reader::flush() {
@@ -46,10 +49,23 @@ void block_reader::flush() {
   used_ = 0;
 }
 
+std::uint32_t block_reader::find(std::uint32_t k, std::uint32_t count, std::uint32_t& at) {
+  if (k < first_ || k >= first_ + found_) {
+    const auto rank = as_size(from_.rank);
+    first_ = k;
+    found_ = std::min(together, t_.in_at[rank + 1] - t_.in_at[rank] - k);
+    const remote_part part{from_.order + std::uint64_t{k} * sizeof(slot), reinterpret_cast<std::byte*>(places_.data()),
+                           found_ * sizeof(slot)};
+    m_.net->read(from_.rank, from_.process, std::span(&part, 1));
+  }
+  at = k - first_;
+  return std::min(count, found_ - at);
+}
+
 void block_reader::read(int source, std::span<const word> list, std::span<const unit_run> into) {
   if (m_.map->units().counts_only()) return;
+  if (from_.rank != source) found_ = 0;
   from_ = of(source);
-  const slot* const places = places_.data() + t_.in_at[as_size(source)];
   const unit_run* run = into.data();
   count_t done = 0;
   block_list::read(
@@ -57,10 +73,12 @@ void block_reader::read(int source, std::span<const word> list, std::span<const 
       [&](std::uint32_t k, std::uint32_t count) {
         while (count > 0) {
           if (done == run->length) ++run, done = 0;
-          const auto most = static_cast<std::uint32_t>(std::min<count_t>(count, run->length - done));
+          std::uint32_t at = 0;
+          const std::uint32_t most =
+              find(k, static_cast<std::uint32_t>(std::min<count_t>(count, run->length - done)), at);
           std::uint32_t length = 1;
-          while (length < most && places[k + length] == places[k] + length) ++length;
-          copy(places[k], run->at + done, length);
+          while (length < most && places_[at + length] == places_[at] + length) ++length;
+          copy(places_[at], run->at + done, length);
           done += length;
           count -= length;
           k += length;

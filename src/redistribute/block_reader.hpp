@@ -2,7 +2,8 @@
 // acknowledgement.
 //
 // A block that will leave a rank stays at its place until that rank receives the acknowledgement. So a reader that
-// knows the place may read at any time, without a lock.
+// knows the place may read at any time, without a lock. It reads the places too, some at a time, from the owner's
+// targets::order.
 #pragma once
 
 #include <array>
@@ -28,10 +29,12 @@ class block_reader {
   /// for an owner that is reading.
   static constexpr std::uint32_t most_words = 128;
   static std::size_t bytes(const table_sizes& s) noexcept { return array_list::bytes<block_reader>(s); }
+  /// More of them meanwhile in exchange_addresses().
+  static std::size_t exchange_bytes(const table_sizes& s) noexcept { return s.ranks * sizeof(owner); }
 
   /// `t`: the targets that all ranks have; no block may have moved since.
-  block_reader(machine& m, const targets& t);
-  /// Exchanges the places of blocks. Collective.
+  block_reader(machine& m, targets& t);
+  /// Exchanges where the blocks and their places are. Collective.
   static task exchange_addresses(machine& m, block_reader& r);
   /// Whether this rank may still read the blocks of `source`: the kernel may refuse it now.
   [[nodiscard]] bool may_read(int source) const;
@@ -43,34 +46,39 @@ class block_reader {
   /// Where a rank's blocks are.
   struct owner {
     std::uint64_t data = 0;
-    buffer_place shared;  // of the data, where they lie in a shared buffer; always names the process
+    std::uint64_t order = 0;  // the reader's part of it
+    buffer_place shared;      // of the data, where they lie in a shared buffer; always names the process
   };
   static constexpr std::size_t words_each = sizeof(owner) / sizeof(word);
-  static_assert(words_each == 10);
+  static_assert(words_each == 12);
   static constexpr std::size_t batch = 32;  // parts that are copied together
   /// The one whose blocks are being read.
   struct origin {
     int rank = -1;
     word process = 0;
     std::uint64_t data = 0;
+    std::uint64_t order = 0;
     const std::byte* seen = nullptr;  // where this process sees its shared buffer
   };
   [[nodiscard]] origin of(int source) const noexcept;
+  // The places of blocks k to k + the result − 1 of `from_`, at most `count`, in places_ from `at` on.
+  std::uint32_t find(std::uint32_t k, std::uint32_t count, std::uint32_t& at);
   void copy(slot at, count_t to, count_t length);
   void flush();
 
   machine& m_;
-  const targets& t_;
+  targets& t_;
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&block_reader::out_, s.ranks * words_each);
     each(&block_reader::in_, s.ranks * words_each);
-    each(&block_reader::places_, s.incoming);
+    each(&block_reader::places_, std::size_t{together});
   }
-  std::pmr::vector<word> out_;
   std::pmr::vector<word> in_;
-  std::pmr::vector<slot> places_;  // of all blocks for this rank at their owners, as targets::index
+  static constexpr std::uint32_t together = 1024;
+  std::pmr::vector<slot> places_;  // of blocks at `from_`, from number first_ on
+  std::uint32_t first_ = 0;
+  std::uint32_t found_ = 0;
   std::array<remote_part, batch> parts_;
   std::size_t used_ = 0;
   origin from_;

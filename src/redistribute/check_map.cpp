@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <vector>
+#include <utility>
 
 #include "base/arrays.hpp"
 #include "base/collective_error.hpp"
@@ -19,7 +19,6 @@ namespace taquin::detail {
 
 std::optional<invalid_argument> check_arguments(const void* data, count_t blocks, count_t length, MPI_Datatype type,
                                                 const redistribute_options& o, const char* invalid_text) {
-  constexpr count_t most_blocks = std::numeric_limits<std::int32_t>::max() - 1;
   if (invalid_text != nullptr) return of_interface(invalid_text);
   if (blocks < 0 || blocks > most_blocks)
     return invalid_argument{fmt::format("{} blocks; 0 to {} are allowed", blocks, most_blocks), MPI_ERR_COUNT};
@@ -86,44 +85,19 @@ struct clash {
   std::array<std::uint32_t, 2> number{};
 };
 
-int source_of(const targets& t, std::uint32_t k) {
-  return static_cast<int>(std::ranges::upper_bound(t.in_at, k) - t.in_at.begin()) - 1;
-}
-
-// The set finds the second block of a clash. The first is searched for only if there is a clash.
-std::optional<clash> find_clash(int rank, const block_map& map, const targets& t, place_set& taken) {
-  const slot blocks = map.blocks();
-  std::optional<clash> found;
-  const auto take = [&](slot x, int from, std::uint32_t number) {
-    if (!taken.add(x) && !found) found = clash{rank, x, {0, from}, {0, number}};
-  };
-  for (slot s = 0; s < blocks; ++s)
-    if (map[s].rank == rank) take(map[s].index, rank, s);
-  for (std::uint32_t k = 0; k < t.index.size() && !found; ++k) {
-    if (taken.add(t.index[k])) continue;
-    const int s = source_of(t, k);
-    found = clash{rank, t.index[k], {0, s}, {0, k - t.in_at[as_size(s)]}};
+// This rank's own block first, then in the order of ranks.
+std::optional<clash> named(int rank, const targets& t) {
+  if (!t.wanted_twice) return std::nullopt;
+  clash c{rank, t.wanted_twice->place, {}, t.wanted_twice->number};
+  std::ranges::sort(c.number, {}, [&](std::uint32_t n) { return std::pair(t.source_of(n) != rank, n); });
+  for (std::size_t i = 0; i < 2; ++i) {
+    c.from[i] = t.source_of(c.number[i]);
+    c.number[i] -= t.in_at[as_size(c.from[i])];
   }
-  if (!found) return found;
-  for (slot s = 0; s < blocks; ++s)
-    if (map[s].rank == rank && map[s].index == found->place) {
-      found->from[0] = rank;
-      found->number[0] = s;
-      return found;
-    }
-  const auto first = static_cast<std::uint32_t>(std::ranges::find(t.index, found->place) - t.index.begin());
-  found->from[0] = source_of(t, first);
-  found->number[0] = first - t.in_at[as_size(found->from[0])];
-  return found;
+  return c;
 }
 
 }  // namespace
-
-std::size_t check_injective_bytes(const table_sizes& s) noexcept { return place_set::bytes(s.blocks); }
-
-bool has_clash(int rank, const block_map& map, const targets& t, place_set& taken) {
-  return find_clash(rank, map, t, taken).has_value();
-}
 
 task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
   std::array<std::uint64_t, 1> invalid_rank{invalid ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
@@ -137,8 +111,7 @@ task agree_on(machine& m, const std::optional<invalid_argument>& invalid) {
 }
 
 task check_injective(machine& m, const targets& t) {
-  place_set taken(m.blocks(), m.memory);
-  const auto mine = find_clash(m.rank, *m.map, t, taken);
+  const auto mine = named(m.rank, t);
   std::array<std::uint64_t, 1> invalid_rank{mine ? static_cast<std::uint64_t>(m.rank) + 1 : 0};
   co_await m.net->maximum(invalid_rank);
   if (invalid_rank[0] == 0) co_return;
@@ -148,7 +121,7 @@ task check_injective(machine& m, const targets& t) {
   co_await m.net->share(rank, reported);
   auto c = std::bit_cast<clash>(reported);
   for (std::size_t i = 0; i < 2; ++i) {  // the owners know which blocks these are
-    if (c.from[i] == m.rank && m.rank != rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
+    if (c.from[i] == m.rank) c.number[i] = t.order[t.out_at[as_size(rank)] + c.number[i]];
     co_await m.net->share(c.from[i], std::span(&c.number[i], 1));
   }
   throw_on_all_ranks([&] {

@@ -7,7 +7,6 @@
 
 #include "exchange/validate.hpp"
 #include "redistribute/machine.hpp"
-#include "redistribute/place_set.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::detail {
@@ -46,12 +45,7 @@ void check_sort(std::span<const int> dest_ranks, std::size_t indices, count_t bl
 /// Throws the error of any rank, if there is one, on every rank.
 task agree_on(machine& m, const std::optional<invalid_argument>& invalid);
 
-/// Throws usage_error on every rank when two blocks go to one place, naming both. O(blocks) and a reduction. `t` has
-/// been exchanged; more than `blocks` incoming blocks were refused before. Takes blocks/8 bytes from the memory.
+/// Throws usage_error on every rank when two blocks go to one place, naming both. A reduction. `t` is learnt.
 task check_injective(machine& m, const targets& t);
-/// Whether it would, for places of `rank`, this one. `taken`: empty. Local.
-bool has_clash(int rank, const block_map& map, const targets& t, place_set& taken);
-/// Bytes that each takes meanwhile.
-std::size_t check_injective_bytes(const table_sizes& s) noexcept;
 
 }  // namespace taquin::detail

@@ -68,6 +68,8 @@ class cyclic_planner {
     }
   }
 
+  /// No edge is missing.
+  [[nodiscard]] bool quiet() const noexcept { return missing_ == 0; }
   [[nodiscard]] bool done() const noexcept { return started_ && next_ == static_cast<int>(nodes_.size()); }
 
  private:

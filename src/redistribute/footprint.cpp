@@ -8,6 +8,7 @@
 #include "protocol/mpi_port.hpp"
 #include "redistribute/check_map.hpp"
 #include "redistribute/learn_sources.hpp"
+#include "redistribute/pull_engine.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -34,7 +35,9 @@ buffer_sizes redistribution_sizes(std::size_t block_bytes, std::size_t least_blo
   s.scatter_buffers = 2 + more / 2;
   s.send_buffers = 2;
   s.scattered = std::min<slot>(s.chunk, most_scattered);
-  s.words = static_cast<std::uint32_t>(std::clamp<std::size_t>(m / 64, 16, 2048));
+  s.words =
+      std::clamp<std::uint32_t>(std::min(static_cast<std::uint32_t>(std::min<std::size_t>(m / 64, 2048)), s.chunk), 16,
+                                2048);  // a list of `chunk` blocks has no more
   s.read = std::max<slot>(s.chunk, std::min<std::uint32_t>(s.words, most_read));
   s.requests = s.per_peer = 16;
   s.edges = buffer_sizes::most_edges;
@@ -63,19 +66,20 @@ port_limits redistribution_limits(const buffer_sizes& s, int ranks) noexcept {
 
 namespace {
 
-// If more blocks arrive than there are places, one more than these is received to find the clash.
 table_sizes most_tables(const buffer_sizes& s, int ranks, std::size_t blocks) noexcept {
-  return {.ranks = as_size(ranks), .blocks = blocks, .outgoing = blocks + 1, .incoming = blocks + 1, .buffers = s};
+  return {.ranks = as_size(ranks), .blocks = blocks, .buffers = s};
 }
 
-// The temporary memory of phases, of which one is active at a time: exchange of the targets, their check, the algorithm
-// and those that it hands over to, the permutation. The sources of the first algorithm are kept beside the targets that
-// its successors exchange.
+// The temporary memory of phases, of which one is active at a time: exchange of the targets, the algorithm and those
+// that it hands over to, the permutation. The first targets are kept beside those that a successor learns,
+// whose blocks are sorted: they have no order, and are not read.
 std::size_t for_a_while(const redistribution_algorithm& a, const table_sizes& t) noexcept {
-  const std::size_t kept = a.hands_over ? t.blocks * sizeof(std::int32_t) : 0;
-  return kept + std::max({learn_sources_bytes(t), target_exchange::bytes(t), check_injective_bytes(t), a.memory(t),
-                          find_redistribution("parking")->memory(t), find_redistribution("slots")->memory(t),
-                          block_map::sort_bytes(t.slots(), t.ranks)});
+  const std::size_t order = targets::order_bytes(t);
+  std::size_t most = std::max({order + learn_sources_bytes(t), order + target_exchange::bytes(t), a.memory(t),
+                               block_map::sort_bytes(t.slots(), t.ranks)});
+  if (a.hands_over)
+    most = std::max({most, find_redistribution("parking")->memory(t), targets::bytes(t) + pull_engine::bytes(t)});
+  return most;
 }
 
 }  // namespace
@@ -83,28 +87,25 @@ std::size_t for_a_while(const redistribution_algorithm& a, const table_sizes& t)
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept {
   const table_sizes t = most_tables(s, ranks, blocks);
-  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + array_list::bytes<targets>(t) +
-         for_a_while(a, t) + frames + sizeof(count_t) * t.ranks +
-         mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) + mpi_port::reduction_bytes(ranks);
+  return s.staging_slots() * block_bytes + block_map::bytes(t.slots()) + targets::bytes(t) + for_a_while(a, t) +
+         frames + sizeof(count_t) * t.ranks + mpi_port::footprint(redistribution_limits(s, ranks), block_bytes) +
+         mpi_port::reduction_bytes(ranks);
 }
 
 std::size_t free_for_targets(const redistribution_algorithm& a, const buffer_sizes& s, int ranks,
                              std::size_t blocks) noexcept {
   const table_sizes t = most_tables(s, ranks, blocks);
-  return for_a_while(a, t) - target_exchange::bytes(t) + mpi_port::reduction_bytes(ranks);
+  return for_a_while(a, t) - targets::order_bytes(t) - target_exchange::bytes(t) + mpi_port::reduction_bytes(ranks);
 }
 
 namespace {
 
-constexpr std::size_t without_limit_blocks = 16384;  // blocks that have the largest buffers where there is no limit
-constexpr std::size_t least_default = 65536;
 constexpr std::size_t usual_part = 16384;  // smaller ones only if there is no other way
 
 // Calls visit(parts) for each number of parts that blocks can have, until it returns true.
 template <class Visit>
 bool for_each_division(const redistribution_problem& p, Visit visit) {
-  constexpr std::size_t most_units = std::numeric_limits<std::int32_t>::max() - 1;
-  for (std::size_t n = 1; n == 1 || (p.block_bytes / n >= least_part && n * p.most_blocks <= most_units); ++n)
+  for (std::size_t n = 1; n == 1 || (p.block_bytes / n >= least_part && n * p.most_blocks <= as_size(most_blocks)); ++n)
     if (n == 1 || p.block_length % n == 0 || (!p.gaps && p.block_bytes % n == 0))
       if (visit(n)) return true;
   return false;
@@ -141,14 +142,13 @@ std::size_t least_memory(const redistribution_problem& p) noexcept {
 
 std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std::size_t memory) noexcept {
   const bool limited = memory != unlimited;
-  const std::size_t for_buffers =
-      p.block_bytes <= without_limit_blocks ? unlimited : std::max(p.most_blocks * p.block_bytes / 100, least_default);
+  const std::size_t for_buffers = default_buffers(p.most_blocks, p.block_bytes);
   buffer_choice c;
   const auto fits = [&](std::size_t parts, const buffer_sizes& s) {
     c = {s, parts};
-    if (limited) return needed(p, parts, s) <= memory;
-    return for_buffers == unlimited ||
-           (s.staging_slots() + s.send_buffers * s.chunk) * (p.block_bytes / parts) <= for_buffers;
+    const std::size_t most =
+        limited ? memory : redistribution_tables(as_size(p.ranks), p.most_blocks * parts) + for_buffers;
+    return needed(p, parts, s) <= most;
   };
   const bool found = for_each_division(p,
                                        [&](std::size_t parts) {
@@ -167,7 +167,7 @@ std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std
 }
 
 std::size_t usual_memory(const redistribution_problem& p) noexcept {
-  const buffer_choice c = *choose_buffers(p, unlimited);
+  const buffer_choice c = choose_buffers(p, unlimited).value_or(buffer_choice{});
   return needed(p, c.parts, c.sizes);
 }
 

@@ -1,6 +1,7 @@
 // The memory of a redistribution, computed from the arrays that its parts declare.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -20,7 +21,7 @@ buffer_sizes bounded(buffer_sizes sizes, int in_flight, int ranks) noexcept;
 port_limits redistribution_limits(const buffer_sizes& sizes, int ranks) noexcept;
 
 /// The most bytes of scratch memory of a redistribution on a rank with `blocks` blocks, those that the algorithm hands
-/// over to included: at most redistribution_bound.
+/// over to included.
 std::size_t redistribution_footprint(const redistribution_algorithm& a, const buffer_sizes& sizes, int ranks,
                                      std::size_t blocks, std::size_t block_bytes) noexcept;
 
@@ -48,13 +49,11 @@ struct buffer_choice {
 };
 
 /// The largest buffers within `memory`: messages of fewer blocks, then fewer buffers, then equal parts of blocks, as
-/// few as possible. Null where none fit. Without a limit blocks of at most 16 KiB have the largest buffers, and larger
-/// ones buffers of 1% of the data, at least 64 KiB. Pure.
+/// few as possible. Null where none fit. Without a limit `memory` is redistribution_tables and default_buffers. Pure.
 std::optional<buffer_choice> choose_buffers(const redistribution_problem& p, std::size_t memory) noexcept;
 
-/// The least memory for which there is a choice.
+/// The least memory for which there is a choice, and that of the choice without a limit.
 std::size_t least_memory(const redistribution_problem& p) noexcept;
-/// That of the choice without a limit.
 std::size_t usual_memory(const redistribution_problem& p) noexcept;
 
 /// The buffers of a rank that has no blocks.
@@ -63,25 +62,24 @@ buffer_sizes without_blocks(const buffer_choice& c, const redistribution_problem
 /// Parts of blocks have at least these bytes.
 constexpr std::size_t least_part = 4096;
 
-/// The documented bounds, for p ranks with m blocks of l bytes: `fixed` + `rank`·p + `block`·m + `buffers`·l bytes are
-/// enough for the largest buffers, and `fixed` + `rank`·p + `block`·m·n + `least_buffers`·l/n for the least, where
-/// blocks go in n equal parts.
+/// The documented formula, for p ranks with m blocks of l bytes in n equal parts: the least memory is at most `fixed` +
+/// `rank`·p + `block`·m·n + `least_buffers`·l/n bytes. Its first three terms are the tables, for any buffers.
 struct memory_terms {
-  static constexpr std::size_t fixed = 17408, rank = 300, block = 66, block_of_cyclic = 82, buffers = 81,
-                               least_buffers = 3;
+  static constexpr std::size_t fixed = 21504, rank = 300, block = 16, least_buffers = 3;
+  static constexpr std::size_t small_block = 16384;  ///< at most: such blocks have at least `for_small` by default
+  static constexpr std::size_t for_small = std::size_t{3} << 19U, for_large = std::size_t{1} << 16U;
 };
 
-constexpr std::size_t redistribution_tables(bool cyclic, std::size_t ranks, std::size_t blocks) noexcept {
-  return memory_terms::fixed + memory_terms::rank * ranks +
-         (cyclic ? memory_terms::block_of_cyclic : memory_terms::block) * blocks;
+constexpr std::size_t redistribution_tables(std::size_t ranks, std::size_t blocks) noexcept {
+  return memory_terms::fixed + memory_terms::rank * ranks + memory_terms::block * blocks;
 }
-constexpr std::size_t redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
-                                           std::size_t block_bytes) noexcept {
-  return redistribution_tables(cyclic, ranks, blocks) + memory_terms::buffers * block_bytes;
+constexpr std::size_t least_buffers(std::size_t block_bytes, std::size_t parts) noexcept {
+  return memory_terms::least_buffers * (block_bytes / parts);
 }
-constexpr std::size_t least_redistribution_bound(bool cyclic, std::size_t ranks, std::size_t blocks,
-                                                 std::size_t block_bytes, std::size_t parts) noexcept {
-  return redistribution_tables(cyclic, ranks, blocks * parts) + memory_terms::least_buffers * (block_bytes / parts);
+/// The most for buffers where there is no limit: 1% of the data, or more if that is little.
+constexpr std::size_t default_buffers(std::size_t blocks, std::size_t block_bytes) noexcept {
+  const bool small = block_bytes <= memory_terms::small_block;
+  return std::max(blocks * block_bytes / 100, small ? memory_terms::for_small : memory_terms::for_large);
 }
 
 }  // namespace taquin::detail

@@ -2,95 +2,107 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory_resource>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "algorithms/sparse/algorithm.hpp"
-#include "base/arrays.hpp"
 #include "base/sizes.hpp"
 #include "mpi/observer.hpp"
 #include "mpi/request_set.hpp"
 #include "node/internode.hpp"
+#include "redistribute/machine.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
 
 namespace taquin::detail {
 
-namespace {
+int targets::source_of(std::uint32_t number) const {
+  return static_cast<int>(std::ranges::upper_bound(in_at, number) - in_at.begin()) - 1;
+}
 
-// The messages of this rank to the others.
-struct reported_counts {
-  explicit reported_counts(std::pmr::memory_resource* memory) : counts(memory), places(memory) {}
-  std::pmr::vector<std::uint32_t> counts;  // of blocks for each rank
-  std::pmr::vector<word> places;           // of the blocks in targets::order
+int targets::source_at(slot x) const {
+  need n(place[x]);
+  const bool here = n.what() == need::kind::here;
+  if (here) n = need(place[n.number()]);
+  return n.numbered() && (n.what() == need::kind::aside) == here ? source_of(n.number()) : -1;
+}
 
-  template <class Each>
-  static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&reported_counts::counts, s.ranks);
-    each(&reported_counts::places, s.outgoing);
+std::vector<std::int32_t> targets::sources(slot blocks) const {
+  std::vector<std::int32_t> all(blocks, -1);
+  for (slot x = 0; x < blocks && !place.empty(); ++x) all[x] = source_at(x);
+  for (std::uint32_t k = 0; k < order.size() && place.empty(); ++k)
+    if (order[k] != no_slot) all[order[k]] = source_of(k);
+  return all;
+}
+
+void targets::list_places() {
+  forget_order();
+  order.assign(in_at.back(), no_slot);
+  for (slot x = 0; x < place.size(); ++x)
+    if (const need n(place[x]); n.what() == need::kind::elsewhere) order[n.number()] = x;
+  std::pmr::vector<word>(place.get_allocator()).swap(place);
+}
+
+void targets::count_own(const block_map& map, std::size_t ranks) {
+  for (auto* list : {&out_at, &in_at}) list->assign(ranks + 1, 0);
+  map.begins(out_at);
+  for (std::size_t r = 0; r < ranks; ++r) out_at[r] = out_at[r + 1] - out_at[r];
+  out_at.back() = 0;
+}
+
+void targets::list(const block_map& map, listed what) {
+  std::pmr::vector<std::uint32_t> next(out_at, out_at.get_allocator());
+  order.resize(out_at.back());
+  for (slot s = 0; s < map.slots(); ++s) {
+    if (map.free(s)) continue;
+    const auto to = as_size(map[s].rank);
+    if (next[to] < out_at[to + 1]) order[next[to]++] = what == listed::slots ? s : map[s].index;
   }
-};
+}
 
-// The same for a sparse exchange.
-struct reported_targets {
-  explicit reported_targets(std::pmr::memory_resource* memory) : ranks(memory), counts(memory), places(memory) {}
-  std::pmr::vector<int> ranks;   // that get blocks of this one
-  std::pmr::vector<int> counts;  // of blocks for each of them
-  std::pmr::vector<word> places;
-
-  template <class Each>
-  static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&reported_targets::ranks, at_most{std::min(s.ranks, s.outgoing)});
-    each(&reported_targets::counts, at_most{std::min(s.ranks, s.outgoing)});
-    each(&reported_targets::places, s.outgoing);
-  }
-};
-
-// Leaves out the last blocks of each rank's part of the order and of the places, so that `reported.counts` are left.
-void shorten(targets& t, reported_counts& reported) {
-  std::uint32_t end = 0;
-  for (std::size_t r = 0; r < reported.counts.size(); ++r) {
-    std::uint32_t from = std::exchange(t.out_at[r], end);
-    for (const std::uint32_t last = end + reported.counts[r]; end < last; ++end, ++from) {
-      t.order[end] = t.order[from];
-      reported.places[end] = reported.places[from];
+// In place. Block k is for the place that word k names, below 2^30: k is written there as a `need`, and the word that
+// it replaces continues the chain, as the name of the place of block x, unless that is a need.
+void targets::number_places(const block_map& map, int rank) {
+  const auto is_name = [&](slot x) { return place[x] <= need::most; };
+  for (std::uint32_t begin = 0; begin < in_at.back(); ++begin) {
+    if (!is_name(begin)) continue;
+    std::uint32_t number = begin;
+    slot x = std::exchange(place[begin], need::none);
+    for (;;) {
+      const bool more = is_name(x);
+      const word before = std::exchange(place[x], need::make(need::kind::elsewhere, number));
+      if (!more && before != need::none && !wanted_twice) wanted_twice = clash{x, {need(before).number(), number}};
+      if (!more) break;
+      number = x;
+      x = before;
     }
   }
-  t.out_at.back() = end;
-  reported.places.resize(end);
+  for (slot s = 0; s < map.slots() && count(out_at, rank) > 0; ++s)
+    if (map[s].rank == rank) place[map[s].index] = need::make(need::kind::here, s);
+  learnt = true;
 }
 
-}  // namespace
-
-std::size_t list_own(const machine& m, targets& t, std::pmr::vector<word>* places) {
-  const block_map& map = *m.map;
-  array_list::take(t, table_sizes{.ranks = as_size(m.ranks)});
-  const std::size_t stay = map.begins(t.out_at, m.rank);
-  t.order.resize(t.out_at.back());
-  if (places != nullptr) places->resize(t.out_at.back());
-  map.deal(t.out_at, m.rank, [&](std::uint32_t k, slot s) {
-    t.order[k] = s;
-    if (places != nullptr) (*places)[k] = map[s].index;
-  });
-  return stay;
+std::size_t targets::bytes(const table_sizes& s) noexcept {
+  return 2 * (s.ranks + 1) * sizeof(std::uint32_t) + s.slots() * sizeof(word);
 }
-
-std::size_t learn_sources_bytes(const table_sizes& s) noexcept { return array_list::bytes<reported_counts>(s); }
+std::size_t targets::order_bytes(const table_sizes& s) noexcept { return (s.blocks + 1) * sizeof(slot); }
+std::size_t learn_sources_bytes(const table_sizes& s) noexcept { return (s.ranks + 1) * sizeof(std::uint32_t); }
 
 task learn_sources(machine& m, targets& t, bool* valid) {
-  constexpr std::uint32_t invalid = ~std::uint32_t{0};  // instead of a number of blocks, to all ranks
+  constexpr std::uint32_t invalid = std::numeric_limits<std::uint32_t>::max();  // for a number of blocks, to all ranks
   const auto p = as_size(m.ranks);
-  reported_counts reported(m.memory);
-  array_list::take(reported, table_sizes{.ranks = p});
-  const std::size_t stay = list_own(m, t, &reported.places);
-  for (std::size_t r = 0; r < p; ++r)
-    reported.counts[r] = valid == nullptr || *valid ? t.out_at[r + 1] - t.out_at[r] : invalid;
+  const block_map& map = *m.map;
+  t.count_own(map, p);
+  const auto out = std::span(t.out_at).first(p);
   const auto in = std::span(t.in_at).first(p);
-  co_await m.net->alltoall(reported.counts, in);
+  if (valid != nullptr && !*valid) std::ranges::fill(out, invalid);
+  co_await m.net->alltoall(out, in);
   if (valid != nullptr) {
     *valid = std::ranges::find(in, invalid) == in.end();
     if (!*valid) co_return;
@@ -98,23 +110,53 @@ task learn_sources(machine& m, targets& t, bool* valid) {
 
   // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
   // are received.
-  std::uint64_t room = m.blocks() + 1 - stay;
+  std::uint64_t room = m.blocks() + 1;
   std::array<std::uint64_t, 1> overfull{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
   co_await m.net->sum(overfull);
   t.overfull = overfull[0] > 0;
   if (t.overfull) {
     for (auto& n : in) room -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, room));
-    co_await m.net->alltoall(in, reported.counts);
-    shorten(t, reported);
+    co_await m.net->alltoall(in, out);
   }
 
-  std::exclusive_scan(t.in_at.begin(), t.in_at.end(), t.in_at.begin(), 0U);
-  array_list::take(t, m.tables(t));
-  co_await m.net->exchange(reported.places, t.out_at, t.index, t.in_at);
-  t.learnt = true;
+  accumulate(t.out_at);
+  accumulate(t.in_at);
+  t.place.assign(map.slots(), need::none);
+  if (m.handed_over) {
+    co_await m.net->exchange(map.indices(), t.out_at, t.place, t.in_at, block_map::index_stride);
+  } else {
+    t.list(map, targets::listed::indices);
+    co_await m.net->exchange(t.order, t.out_at, t.place, t.in_at);
+    t.list(map, targets::listed::slots);
+  }
+  t.number_places(map, m.rank);
 }
 
 namespace {
+
+// The header of this rank for all: how many blocks each rank gets.
+struct target_headers {
+  target_headers(const targets& t, std::size_t p, std::pmr::memory_resource* memory) : ranks(memory), counts(memory) {
+    ranks.reserve(p);
+    counts.reserve(p);
+    for (std::size_t r = 0; r < p; ++r) {
+      const std::uint32_t n = t.out_at[r + 1] - t.out_at[r];
+      if (n == 0) continue;
+      ranks.push_back(static_cast<int>(r));
+      counts.push_back(static_cast<int>(n));
+    }
+  }
+  std::pmr::vector<int> ranks;
+  std::pmr::vector<int> counts;
+};
+
+// `t.out_at`, and the indices of blocks in place of `t.order`.
+void list_own(const machine& m, targets& t) {
+  t.count_own(*m.map, as_size(m.ranks));
+  accumulate(t.out_at);
+  t.list(*m.map, targets::listed::indices);
+  t.place.assign(m.map->slots(), need::none);
+}
 
 // Where incoming places are received.
 struct arriving {
@@ -124,20 +166,21 @@ struct arriving {
 
   void* take(const sparse_call& call) {
     if (as_size(call.total()) > most) return nullptr;  // two of them go to one place
-    t.index.resize(as_size(call.total()));
     std::ranges::fill(t.in_at, 0U);
     for (std::size_t i = 0; i < call.sources().size(); ++i)
       t.in_at[as_size(call.sources()[i]) + 1] += static_cast<std::uint32_t>(call.counts()[i]);
     std::uint32_t sum = 0;
     for (auto& v : t.in_at) v = sum += v;
     placed = true;
-    return t.index.data();
+    return t.place.data();
   }
 };
 
 }  // namespace
 
-std::size_t target_exchange::bytes(const table_sizes& s) noexcept { return array_list::bytes<reported_targets>(s); }
+std::size_t target_exchange::bytes(const table_sizes& s) noexcept {
+  return learn_sources_bytes(s) + 2 * s.ranks * sizeof(int);
+}
 
 // Among nodes a rank that has no place receives all blocks without a request, block by block
 // (piggybacked_headers::move_rest).
@@ -152,32 +195,25 @@ bool target_exchange::suits(mpi::communicator& comm, const channel* node, std::s
 
 target_exchange::outcome target_exchange::operator()(const machine& m, targets& t, bool valid, memory_budget& budget) {
   const unobserved part_of_another_call;
-  reported_targets reported(m.memory);
-  std::size_t stay = 0;
+  std::optional<target_headers> reported;
   try {
-    if (valid) {
-      stay = list_own(m, t, &reported.places);
-      array_list::take(reported, table_sizes{.ranks = as_size(m.ranks), .outgoing = t.order.size()});
-    }
-    for (std::size_t r = 0; r + 1 < t.out_at.size(); ++r)
-      if (const std::uint32_t n = t.out_at[r + 1] - t.out_at[r]; n > 0) {
-        reported.ranks.push_back(static_cast<int>(r));
-        reported.counts.push_back(static_cast<int>(n));
-      }
+    if (valid) list_own(m, t);
+    if (valid) reported.emplace(t, as_size(m.ranks), m.memory);
   } catch (const std::bad_alloc&) {
     valid = false;
   } catch (const budget_exceeded&) {
     valid = false;
   }
-  arriving arrived{t, m.blocks() - std::min<std::size_t>(stay, m.blocks())};
-  const std::size_t others = budget.used() + arrived.most * sizeof(slot);
+  arriving arrived{t, m.blocks()};
+  const std::size_t others = budget.used();
   options o;
   o.stats = &done;
   o.timeout = choices.timeout;
   o.on_timeout = choices.on_timeout;
   o.in_flight = choices.in_flight;
   o.memory = memory;
-  const sparse_blocks blocks{reported.places.data(), reported.ranks, count_view(reported.counts.data()), MPI_UINT32_T};
+  sparse_blocks blocks{nullptr, {}, {}, MPI_UINT32_T};
+  if (reported) blocks = {t.order.data(), reported->ranks, count_view(reported->counts.data()), MPI_UINT32_T};
   try {
     static_cast<void>(sparse_access::make(blocks, running.user_if_there(), o, valid ? nullptr : "an invalid map",
                                           [&arrived](const sparse_call& call) { return arrived.take(call); }));
@@ -187,8 +223,11 @@ target_exchange::outcome target_exchange::operator()(const machine& m, targets& 
     return dynamic_cast<const budget_exceeded*>(&e) != nullptr ? outcome::lacking : outcome::refused;
   }
   peak = others + done.peak_memory;
-  t.learnt = arrived.placed;
-  return arrived.placed ? outcome::learnt : outcome::not_here;
+  if (!arrived.placed) return outcome::not_here;
+  reported.reset();
+  t.list(*m.map, targets::listed::slots);
+  t.number_places(*m.map, m.rank);
+  return outcome::learnt;
 }
 
 }  // namespace taquin::detail

@@ -17,10 +17,6 @@
 
 namespace taquin::detail {
 
-/// Fills `t.out_at`, `t.order`, and with the places of these blocks `places`, unless it is null. Local. Returns how
-/// many blocks stay.
-std::size_t list_own(const machine& m, targets& t, std::pmr::vector<word>* places = nullptr);
-
 /// Fills `t`: three collectives. `valid`: whether this rank's map is, if that is not known. If it is false on some
 /// rank, it is on all ranks after the first collective; no target is exchanged then.
 task learn_sources(machine& m, targets& t, bool* valid = nullptr);

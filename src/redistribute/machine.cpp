@@ -33,14 +33,6 @@ std::string redistribution_names() {
   return names;
 }
 
-void targets::keep_sources(slot blocks) {
-  source.assign(blocks, -1);
-  for (std::size_t r = 0; r + 1 < in_at.size(); ++r)
-    for (std::uint32_t k = in_at[r]; k < in_at[r + 1]; ++k) source[index[k]] = static_cast<std::int32_t>(r);
-  for (auto list : {&targets::out_at, &targets::order, &targets::in_at, &targets::index})
-    std::pmr::vector<std::uint32_t>(source.get_allocator().resource()).swap(this->*list);
-}
-
 namespace {
 
 // A test by the program then copies a chunk, and not all that there is to move.
@@ -70,7 +62,7 @@ task redistribute_blocks(machine& m, const redistribution_algorithm& first) {
   while (a != nullptr) {
     m.hand_over = {};
     co_await a->run(m);
-    if (m.known != nullptr && !m.hand_over.empty()) m.known->keep_sources(m.blocks());
+    if (m.known != nullptr) m.known->forget_order();
     m.known = nullptr;
     m.handed_over = true;
     m.least_progress = 0;

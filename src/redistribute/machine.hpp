@@ -15,6 +15,7 @@
 #include "protocol/port.hpp"
 #include "protocol/task.hpp"
 #include "redistribute/block_map.hpp"
+#include "redistribute/targets.hpp"
 #include "taquin/cost_model.hpp"
 
 namespace taquin::detail {
@@ -45,37 +46,9 @@ struct buffer_sizes {
 /// The sizes for an algorithm's arrays: of one rank as it is, or the most of any.
 struct table_sizes {
   std::size_t ranks = 1;
-  std::size_t blocks = 0;    ///< slots of the caller's array
-  std::size_t outgoing = 0;  ///< blocks for other ranks
-  std::size_t incoming = 0;  ///< blocks from them
+  std::size_t blocks = 0;  ///< slots of the caller's array
   buffer_sizes buffers{};
   [[nodiscard]] std::size_t slots() const noexcept { return blocks + buffers.staging_slots(); }
-};
-
-/// The senders of this rank's blocks, by place: from one exchange with the other ranks.
-struct targets {
-  explicit targets(std::pmr::memory_resource* memory)
-      : out_at(memory), order(memory), in_at(memory), index(memory), source(memory) {}
-
-  std::pmr::vector<std::uint32_t> out_at;  ///< ranks + 1: where each rank's part of `order` begins
-  std::pmr::vector<slot> order;            ///< this rank's blocks for others by destination rank, then slot
-  std::pmr::vector<std::uint32_t> in_at;   ///< ranks + 1: where each rank's part of `index` begins
-  std::pmr::vector<slot> index;            ///< destinations here of the others' blocks, in their order
-  bool overfull = false;                   ///< some rank is sent more blocks than it has places; parts are left out
-  bool learnt = false;                     ///< all of it
-
-  /// For the map after a failure: the rank that sends the block of each place of this rank; −1: no other rank. The
-  /// other lists are freed when the first algorithm has moved blocks.
-  std::pmr::vector<std::int32_t> source;
-  void keep_sources(slot blocks);
-
-  template <class Each>
-  static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&targets::out_at, s.ranks + 1);
-    each(&targets::in_at, s.ranks + 1);
-    each(&targets::order, s.outgoing);
-    each(&targets::index, s.incoming);
-  }
 };
 
 /// One rank's state. The map is right whenever an algorithm begins or ends, so that another one can continue there.
@@ -89,7 +62,7 @@ struct machine {
   double least_progress = 0;             ///< hand over when a round moves a smaller part of the remaining blocks
   std::string_view successor = "slots";  ///< the algorithm that takes over; `least_progress` does not apply to it
   targets* known = nullptr;              ///< the result of learn_sources, if it is known already
-  bool handed_over = false;              ///< another algorithm ran before: blocks may be in staging
+  bool handed_over = false;              ///< another algorithm ran before: blocks are sorted, some may be in staging
   std::uint64_t rounds = 0;
   slot parts = 1;                ///< of a block of the caller's: each is a block here
   std::string_view hand_over{};  ///< set by an algorithm that stops before the end: the algorithm that takes over
@@ -111,10 +84,8 @@ struct machine {
     else
       map->clear(e.units);
   }
-  /// The arrays of an algorithm that uses `t`.
-  [[nodiscard]] table_sizes tables(const targets& t) const noexcept {
-    return {as_size(ranks), blocks(), t.out_at.back(), t.in_at.back(), sizes};
-  }
+  /// The arrays of an algorithm.
+  [[nodiscard]] table_sizes tables() const noexcept { return {as_size(ranks), blocks(), sizes}; }
 };
 
 /// A redistribution as a prediction knows it: of an average rank.

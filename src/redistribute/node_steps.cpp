@@ -70,13 +70,13 @@ node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget
       units_(units),
       memory_(memory),
       map_(units, &memory),
-      t_(&memory),
+      out_at_(s.blocks.size() + 1, 0, &memory),
+      in_at_(s.blocks.size() + 1, 0, &memory),
+      index_(&memory),
       staged_(&memory),
-      taken_(map_.blocks(), &memory),
       sources_(map_.slots(), no_slot, &memory),
       copied_(units.bytes_copied()) {
-  array_list::take(t_, table_sizes{.ranks = s.blocks.size()});
-  t_.index.reserve(map_.blocks());
+  index_.reserve(map_.blocks());
   staged_.reserve(std::min(s.staging, map_.blocks()));
 }
 
@@ -142,13 +142,13 @@ bool node_steps::prepare(const given_map& given) {
     map_.set(static_cast<slot>(k), {static_cast<std::int32_t>(r), index});
     moves_here_ = moves_here_ || (r == c_.rank() && static_cast<count_t>(index) != k);
   }
-  stay_ = map_.begins(t_.out_at, c_.rank());
+  stay_ = map_.begins(out_at_, c_.rank());
   choose_transport();
   return transport_ != kind::none;
 }
 
 void node_steps::choose_transport() {
-  const std::size_t leaving = t_.out_at.back();
+  const std::size_t leaving = out_at_.back();
   const std::size_t lists = header + leaving * sizeof(listed);
   const std::size_t data = room_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
@@ -170,31 +170,37 @@ void node_steps::write_lists() {
   }
   for (int r = 0; r < c_.size(); ++r) {
     mailbox& box = c_.to(r);
-    const std::uint32_t n = t_.out_at[as_size(r) + 1] - t_.out_at[as_size(r)];
-    box.place = header + t_.out_at[as_size(r)] * sizeof(listed);
+    const std::uint32_t n = out_at_[as_size(r) + 1] - out_at_[as_size(r)];
+    box.place = header + out_at_[as_size(r)] * sizeof(listed);
     box.describe(n > 0 ? transport_ : kind::none, n);
   }
   auto* const list = reinterpret_cast<listed*>(room + header);
   list_ = list;
-  map_.deal(t_.out_at, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
+  map_.deal(out_at_, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
 }
 
 // Marks the places of incoming blocks, and reads those blocks that must be read. False if a block is missing.
 bool node_steps::learn() {
+  bool good = true;
+  for (slot k = 0; k < map_.blocks(); ++k)
+    if (map_[k].rank == c_.rank()) good = take(map_[k].index) && good;
   std::size_t arrived = 0;
   for (int from = 0; from < c_.size(); ++from) {
-    t_.in_at[as_size(from)] = static_cast<std::uint32_t>(arrived);
+    in_at_[as_size(from)] = static_cast<std::uint32_t>(arrived);
     if (from != c_.rank()) arrived += c_.from(from).size();
   }
-  t_.in_at.back() = static_cast<std::uint32_t>(arrived);
+  in_at_.back() = static_cast<std::uint32_t>(arrived);
   if (arrived > map_.blocks() - std::min<std::size_t>(stay_, map_.blocks())) return false;
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank()) continue;
     const mailbox& box = c_.from(from);
     const auto* const list = reinterpret_cast<const listed*>(c_.payload(from) + box.place);
-    for (std::uint64_t i = 0; i < box.size(); ++i) t_.index.push_back(list[i].index);
+    for (std::uint64_t i = 0; i < box.size(); ++i) {
+      good = take(list[i].index) && good;
+      index_.push_back(list[i].index);
+    }
   }
-  if (s_.check && has_clash(c_.rank(), map_, t_, taken_)) return false;
+  if (s_.check && !good) return false;
   for (int from = 0; from < c_.size(); ++from)
     if (from != c_.rank() && c_.from(from).what() == kind::remote && !read(from, c_.from(from))) return false;
   return true;
@@ -226,8 +232,8 @@ void node_steps::pack() {
   std::byte* const room = c_.payload(c_.rank());
   std::size_t at = 0;
   for (int r = 0; r < c_.size(); ++r) {
-    const std::uint32_t first = t_.out_at[as_size(r)];
-    const std::uint32_t end = t_.out_at[as_size(r) + 1];
+    const std::uint32_t first = out_at_[as_size(r)];
+    const std::uint32_t end = out_at_[as_size(r) + 1];
     mailbox& box = c_.to(r);
     box.place = at;
     box.describe(end > first ? transport_ : kind::none, end - first);
@@ -250,9 +256,9 @@ void node_steps::put() {
   for (int from = 0; from < c_.size(); ++from) {
     if (from == c_.rank() || c_.from(from).what() != kind::payload) continue;
     const std::byte* data = c_.payload(from) + c_.from(from).place;
-    for (std::uint32_t k = t_.in_at[as_size(from)]; k < t_.in_at[as_size(from) + 1];) {
-      unit_run run{t_.index[k], 1};
-      while (++k < t_.in_at[as_size(from) + 1] && t_.index[k] == run.end()) ++run.length;
+    for (std::uint32_t k = in_at_[as_size(from)]; k < in_at_[as_size(from) + 1];) {
+      unit_run run{index_[k], 1};
+      while (++k < in_at_[as_size(from) + 1] && index_[k] == run.end()) ++run.length;
       units_.write(data, run);
       data += as_size(run.length) * s_.block_bytes;
     }
@@ -261,8 +267,8 @@ void node_steps::put() {
 
 void node_steps::account(statistics& s) const noexcept {
   s.rounds += 2;
-  for (std::size_t r = 0; r + 1 < t_.out_at.size(); ++r) s.messages += t_.out_at[r + 1] > t_.out_at[r] ? 1U : 0U;
-  s.bytes_sent += t_.out_at.back() * s_.block_bytes;
+  for (std::size_t r = 0; r + 1 < out_at_.size(); ++r) s.messages += out_at_[r + 1] > out_at_[r] ? 1U : 0U;
+  s.bytes_sent += out_at_.back() * s_.block_bytes;
   s.bytes_copied += units_.bytes_copied() - copied_;
   s.peak_memory = std::max(s.peak_memory, memory_.used() + room_);
 }

@@ -12,6 +12,7 @@
 #include <memory_resource>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/memory_budget.hpp"
@@ -20,8 +21,6 @@
 #include "node/shared_buffers.hpp"
 #include "redistribute/block_map.hpp"
 #include "redistribute/check_map.hpp"
-#include "redistribute/machine.hpp"
-#include "redistribute/place_set.hpp"
 #include "taquin/options.hpp"
 
 namespace taquin::detail {
@@ -75,7 +74,9 @@ class node_steps {
   void choose_transport();
   void write_lists();
   bool learn();
-  bool read(int source, const mailbox& line);
+  // False if it is taken.
+  bool take(slot place) noexcept { return std::exchange(sources_[place], place) == no_slot; }
+  bool read(int source, const mailbox& box);
   void pack();
   void put();
   void account(statistics& s) const noexcept;
@@ -85,12 +86,13 @@ class node_steps {
   store& units_;
   memory_budget& memory_;
   block_map map_;
-  targets t_;                      // without the order: list_ has it
-  std::size_t stay_ = 0;           // blocks that this rank keeps
-  std::pmr::vector<slot> staged_;  // where the blocks in staging go
-  place_set taken_;
-  std::pmr::vector<slot> sources_;  // of blocks that stay, while they are permuted
-  const listed* list_ = nullptr;    // in this rank's payload area of the first step
+  std::pmr::vector<std::uint32_t> out_at_;  // ranks + 1: where each rank's part of this rank's list begins
+  std::pmr::vector<std::uint32_t> in_at_;   // ranks + 1: where each rank's part of index_ begins
+  std::size_t stay_ = 0;                    // blocks that this rank keeps
+  std::pmr::vector<slot> index_;            // where the blocks of others go
+  std::pmr::vector<slot> staged_;           // where the blocks in staging go
+  std::pmr::vector<slot> sources_;          // places that are taken; then, of blocks that stay, while they are permuted
+  const listed* list_ = nullptr;            // in this rank's payload area of the first step
   mailbox::kind transport_ = mailbox::kind::none;
   std::uint64_t copied_;
   std::size_t room_ = 0;  // that it has used

@@ -4,7 +4,7 @@
 //          park with ranks that have space, first fit. If there is no free block at all one rank uses an extra one.
 // Rounds:  one per phase; as many as there are blocks when one block is free.
 // Bytes:   parked blocks more than once; copies: a sort in every phase, which makes it slow with little space.
-// Memory:  8 bytes per block, 76 per rank beside what all algorithms take; the arrays in phases.cpp.
+// Memory:  4 bytes per block, 76 per rank beside what all algorithms take; the arrays in phases.cpp.
 // Limits:  none; should no block reach its rank for as many phases as there are ranks, `slots` continues.
 // Wins:    global transposes with free space, among the paper's algorithms.
 // Kept:    to compare the papers' algorithms with `slots`, the default, which does all that it does.

@@ -141,12 +141,16 @@ void match(std::span<word> wishes, Found found) {
 task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   constexpr std::size_t root = 0;
   const std::size_t p = f.out.size();
-  const slot wish = wish_to_park(m, f, refused);
+  // A parked block has two words, a granted one has one: together no more than the rank has places, and one.
+  const std::uint64_t granted = std::accumulate(f.send.begin(), f.send.end(), std::uint64_t{0}) +
+                                std::accumulate(f.take.begin(), f.take.end(), std::uint64_t{0});
+  const slot most = (m.blocks() + 1 - static_cast<slot>(std::min<std::uint64_t>(granted, m.blocks() + 1))) / 2;
+  const slot wish = std::min(wish_to_park(m, f, refused), most);
   f.parks = wish > 0;
   f.parked.clear();
   std::ranges::fill(f.scratch, 0U);
   f.scratch[2 * root] = wish;
-  f.scratch[2 * root + 1] = f.parks ? 0 : f.room;
+  f.scratch[2 * root + 1] = f.parks ? 0 : std::min(f.room, most);
   co_await m.net->alltoall(f.scratch, f.scratch_in, 2);
 
   parking_answers a(m.memory);
@@ -252,10 +256,10 @@ task transfer(machine& m, phase& f) {
 
 }  // namespace
 
-// Blocks that leave have a place, and incoming ones need one: together at most all places, with two words each. A rank
-// parks or has space: there are fewer pairs than ranks, and two words for either rank of a pair.
+// Blocks that leave have a place, and incoming ones need one: a word for each place, and one. A rank parks or has
+// space: there are fewer pairs than ranks, and two words for either rank of a pair.
 std::size_t phases_bytes(const table_sizes& s, bool park) noexcept {
-  const std::size_t moving = array_list::bytes<addresses>(s.ranks, 2 * (s.blocks + 1), 0U);
+  const std::size_t moving = array_list::bytes<addresses>(s.ranks, s.blocks + 1, 0U);
   const std::size_t answers = park ? array_list::bytes<parking_answers>(s.ranks, 4 * s.ranks, 2 * s.ranks) : 0;
   return array_list::bytes<phase>(s.ranks) + std::max({moving, answers, block_map::sort_bytes(s.slots(), s.ranks)});
 }
@@ -276,6 +280,7 @@ seconds phases_cost(const redistribution_load& l, const machine_model& m, bool p
 }
 
 task run_phases(machine& m, bool park) {
+  if (m.known != nullptr) m.known->forget_order();
   phase f(m);
   std::uint64_t left_before = 0;
   int fruitless = 0;

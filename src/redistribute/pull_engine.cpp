@@ -9,7 +9,7 @@
 // Rounds:  none in common; a chain is a walk over slots and all chains progress concurrently.
 // Bytes:   every block is sent once, straight to its rank, and received where it belongs if that place is free; copies:
 //          packing where a message's blocks are not contiguous, staged blocks once, staying blocks once.
-// Memory:  16 bytes per block and 112 per rank beside what all algorithms take; where blocks are read, their places.
+// Memory:  4 bytes per block and 64 per rank beside what all algorithms take.
 // Limits:  none.
 // Wins:    everywhere but for exchanges that fit into a few eager messages.
 #include "redistribute/pull_engine.hpp"
@@ -24,84 +24,67 @@
 
 namespace taquin::detail {
 
-pull_engine::pull_engine(machine& m, const targets& t, block_reader* reader)
+pull_engine::pull_engine(machine& m, targets& t, block_reader* reader)
     : m_(m),
       t_(t),
       reader_(reader),
       chunk_(m.sizes.chunk),
-      at_(m.memory),
-      queue_(m.memory),
       pending_(m.memory),
       waiting_(m.memory),
       ops_(m.memory),
       list_(m.memory),
-      runs_(m.memory) {
-  table_sizes tables = m.tables(t);
+      runs_(m.memory),
+      candidates_(m.memory) {
+  table_sizes tables = m.tables();
   if (reader != nullptr) tables.buffers.words = std::min(tables.buffers.words, block_reader::most_words);
   array_list::take(*this, tables);
   const std::size_t p = pending_.size();
-  for (std::size_t s = 0; s < p; ++s) {
-    const std::uint32_t n = t.in_at[s + 1] - t.in_at[s];
-    pending_[s].head = pending_[s].tail = t.in_at[s];
-    pending_[s].unseen = n;
-    // Ranks begin at different places, so that the chains that they open do not collide early.
-    pending_[s].cursor = static_cast<std::uint32_t>(std::uint64_t{n} * static_cast<std::uint64_t>(m.rank) / p);
-  }
+  // Ranks begin at different places, so that the chains that they open do not collide early.
+  next_place_ = static_cast<slot>(std::uint64_t{m.blocks()} * static_cast<std::uint64_t>(m.rank) / p);
+  unseen_ = m.blocks();
   for (int r = 0; r < m.ranks; ++r) singly_ = singly_ && reader != nullptr && m.net->reads(r);
   window_ = std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1)) * chunk_;
-  unsent_ = t.out_at.back();
-  expected_ = t.in_at.back();
+  unsent_ = t.leaving(m.rank);
+  expected_ = t.incoming(m.rank);
   opener_ = (m.rank + 1) % m.ranks;
 }
 
 void pull_engine::begin() {
   const block_map& map = *m_.map;
-  for (std::uint32_t k = 0; k < t_.index.size(); ++k) {
-    at_[t_.index[k]].origin = k;
-    at_[t_.index[k]].needs = need::remote;
-  }
-  for (slot y = 0; y < map.slots(); ++y) {
-    if (map.free(y)) continue;
-    at_[y].holds = map[y].rank == m_.rank ? hold::waiting : hold::unsent;
-    if (at_[y].holds != hold::waiting) continue;
-    const slot x = map[y].index;
-    at_[x].needs = x == y ? need::nothing : need::here;
-    if (x == y) {
-      at_[y].holds = hold::final;
-    } else {
-      at_[x].next = y;
-      if (y >= m_.staging() && y < m_.spare()) ++waiting_[(y - m_.staging()) / chunk_];
-    }
-  }
-  for (slot y = m_.staging(); y < map.slots(); ++y)
-    if (y < m_.spare() && at_[y].holds == hold::unsent) ++waiting_[(y - m_.staging()) / chunk_];
+  for (slot y = m_.staging(); y < m_.spare(); ++y)
+    if (!map.free(y)) ++waiting_[(y - m_.staging()) / chunk_];
   for (slot y = 0; y < m_.blocks(); ++y)
-    if (at_[y].holds == hold::vacant) freed(y);
+    if (map.free(y)) freed(y);
   for (slot y = m_.spare(); singly_ && y-- > m_.staging();) give(slack_, y);
 }
 
 // A slot became free.
 void pull_engine::freed(slot y) {
-  at_[y].holds = hold::free;
   m_.map->clear(y);
   if (y >= m_.staging()) {
     if (singly_) give(slack_, y);
     if (!singly_ && y < m_.spare()) --waiting_[(y - m_.staging()) / chunk_];
     return;
   }
-  switch (at_[y].needs) {
-    case need::nothing:
+  const need n(t_.place[y]);
+  switch (n.what()) {
+    case need::kind::aside:
       give(slack_, y);
       break;
-    case need::coming:
+    case need::kind::requested:
       break;
-    case need::remote:
-      queue_[pending_[as_size(source_of(y))].tail++] = at_[y].origin;
+    case need::kind::elsewhere: {
+      peer_state& p = pending_[as_size(source_of(n.number()))];
+      if (p.waiting++ == 0)
+        p.head = y;
+      else
+        m_.map->link(p.tail, y);
+      p.tail = y;
       ++open_;
       break;
-    case need::here:
-      at_[y].origin = gaps_;
-      gaps_ = y;
+    }
+    case need::kind::here:
+      m_.map->link(y, std::exchange(gaps_, y));
       break;
   }
 }
@@ -112,12 +95,14 @@ bool pull_engine::fill_gaps() {
   const std::size_t chunk = m_.blocks_per_test();
   while (gaps_ != no_slot) {
     if (copied_ >= chunk) return false;
-    const slot y = std::exchange(gaps_, at_[gaps_].origin);
-    const slot z = at_[y].next;
-    if (at_[z].holds == hold::parked) --parked_;
+    const slot y = std::exchange(gaps_, linked(gaps_));
+    const slot z = need(t_.place[y]).number();
+    const need of_z(t_.place[z]);
+    const bool parked = of_z.what() == need::kind::aside && of_z.numbered();
+    t_.place[y] = parked ? need::make(need::kind::requested, of_z.number()) : need::none;
+    if (parked) --parked_, t_.place[z] = need::none;
     m_.map->move(z, y);
     ++copied_;
-    settle(y);
     freed(z);
   }
   return true;
@@ -131,11 +116,9 @@ bool pull_engine::go_on() {
   return true;
 }
 
-int pull_engine::source_of(slot x) {
-  const std::uint32_t k = at_[x].origin;
+int pull_engine::source_of(std::uint32_t number) const {
   const auto s = as_size(last_source_);
-  if (k < t_.in_at[s] || k >= t_.in_at[s + 1])
-    last_source_ = static_cast<int>(std::ranges::upper_bound(t_.in_at, k) - t_.in_at.begin()) - 1;
+  if (number < t_.in_at[s] || number >= t_.in_at[s + 1]) last_source_ = t_.source_of(number);
   return last_source_;
 }
 
@@ -186,18 +169,20 @@ void pull_engine::start_request(int source) {
   if (!reads(source) && reader_ != nullptr && m_.net->reads(source)) list_.mark();
 }
 
-// Adds to the request block k of all incoming ones of this rank, for slot x, to be received into slot z. False when the
-// request is full.
-bool pull_engine::add(int source, std::uint32_t k, slot x, slot z) {
+// Adds to the request the block of place x, to be received into slot z. False when the request is full.
+bool pull_engine::add(int source, slot x, slot z) {
+  const std::uint32_t k = need(t_.place[x]).number();
   const bool follows = !runs_.empty() && runs_.back().end() == z;
   if ((!follows && runs_.size() == (singly_ && reads(source) ? m_.sizes.read : m_.sizes.scattered)) ||
       !list_.add(k - t_.in_at[as_size(source)]))
     return false;
   append(runs_, z, m_.staging());
   if (op_.count++ == 0) op_.first = z;
-  at_[x].needs = need::coming;
-  at_[z].holds = hold::coming;
-  m_.map->expect(z, {m_.rank, x});
+  t_.place[x] = need::make(need::kind::requested, k);
+  if (x == z)
+    m_.map->expect_here(z, m_.rank);
+  else
+    m_.map->expect(z, {m_.rank, x});
   return true;
 }
 
@@ -222,24 +207,17 @@ void pull_engine::ask(int source) {
 
 // Requests the blocks of free slots: straight into them, or by a buffer if they are small and scattered.
 void pull_engine::pull(int source) {
-  auto& [head, tail, cursor, unseen, requested, sure, read] = pending_[as_size(source)];
-  const slot most = std::min(tail - head, singly_ && reads(source) ? m_.sizes.read : chunk_);
+  peer_state& p = pending_[as_size(source)];
+  const slot most = std::min(p.waiting, singly_ && reads(source) ? m_.sizes.read : chunk_);
   slot in_a_row = 1;
-  while (in_a_row < most && t_.index[queue_[head + in_a_row]] == t_.index[queue_[head]] + in_a_row) ++in_a_row;
+  for (slot x = p.head; in_a_row < most && linked(x) == x + 1; ++x) ++in_a_row;
   const slot buffer = in_a_row == most || m_.map->units().unit_bytes() >= scattered_bytes ? no_slot : free_buffer(0);
   const bool direct = buffer == no_slot;
-  const std::uint32_t first = head;
   start_request(source);
-  while (op_.count < most) {
-    const slot x = t_.index[queue_[head]];
-    if (head + 2 * ahead < tail) {
-      __builtin_prefetch(&t_.index[queue_[head + 2 * ahead]]);
-      prefetch(t_.index[queue_[head + ahead]]);
-    }
-    if (!add(source, queue_[head], x, direct ? x : m_.staging() + buffer * chunk_ + op_.count)) break;
-    ++head;
-    if (!direct) at_[x].holds = hold::free;
-  }
+  const slot first = p.head;
+  for (; op_.count < most && add(source, p.head, direct ? p.head : m_.staging() + buffer * chunk_ + op_.count);
+       --p.waiting)
+    p.head = linked(p.head);
   if (direct) {
     op_.first = first;
     op_.queued = true;
@@ -249,43 +227,71 @@ void pull_engine::pull(int source) {
   ask(source);
 }
 
+// More places whose slots are taken, if only a few are known.
+void pull_engine::find_candidates() {
+  if (2 * candidates_.size() > candidates_.capacity() || unseen_ == 0) return;
+  std::erase_if(candidates_, [&](const candidate& c) { return !wanted(c.place); });
+  bool sorted = true;
+  for (; unseen_ > 0 && candidates_.size() < candidates_.capacity(); --unseen_) {
+    if (wanted(next_place_)) {
+      const candidate c{need(t_.place[next_place_]).number(), next_place_};
+      sorted = sorted && (candidates_.empty() || candidates_.back().number < c.number);
+      candidates_.push_back(c);
+    }
+    if (++next_place_ == m_.blocks()) next_place_ = 0;
+  }
+  if (!sorted) std::ranges::sort(candidates_, {}, &candidate::number);
+}
+
 // Requests blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
 bool pull_engine::open_chain() {
   const slot buffer = singly_ ? no_slot : free_buffer(m_.sizes.scatter_buffers);
   const bool staged = buffer != no_slot;
   if (!staged && slack_.count == 0) return false;
-  const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
-  for (int tried = 0; tried < m_.ranks; ++tried, opener_ = (opener_ + 1) % m_.ranks) {
-    const int source = opener_;
-    if (!may_ask(source)) continue;
-    auto& list = pending_[as_size(source)];
-    const std::uint32_t begin = t_.in_at[as_size(source)];
-    const std::uint32_t count = t_.in_at[as_size(source) + 1] - begin;
-    start_request(source);
-    while (op_.count < most && list.unseen > 0) {
-      const slot x = t_.index[begin + list.cursor];
-      const bool wanted = at_[x].needs == need::remote && at_[x].holds != hold::free;
-      const slot into = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
-      if (wanted && !add(source, begin + list.cursor, x, into)) break;
-      if (wanted && !staged) take(slack_);
-      list.cursor = list.cursor + 1 == count ? 0 : list.cursor + 1;
-      --list.unseen;
-    }
-    if (op_.count == 0) continue;
-    if (staged) waiting_[buffer] = op_.count;
-    op_.linked = !staged;
-    open_ += op_.count;
-    opener_ = (opener_ + 1) % m_.ranks;
-    ask(source);
-    return true;
+  find_candidates();
+  const auto first_of = [&](int source) {
+    return as_size(std::ranges::lower_bound(candidates_, t_.in_at[as_size(source)], {}, &candidate::number) -
+                   candidates_.begin());
+  };
+  std::size_t begin = first_of(opener_);
+  for (std::size_t left = candidates_.size(); left > 0;) {
+    if (begin == candidates_.size()) begin = 0;
+    const int source = source_of(candidates_[begin].number);
+    const std::size_t end = first_of(source + 1);
+    left -= end - begin;
+    if (may_ask(source) && open_chain(source, begin, end, buffer)) return true;
+    begin = may_ask(source) ? begin : end;
   }
   return false;
 }
 
-// A block is where it belongs.
-void pull_engine::settle(slot x) {
-  at_[x].holds = hold::final;
-  at_[x].needs = need::nothing;
+// Those of one source, at `begin` to `end` of the candidates, which are none any more. False if no place wants its
+// block.
+bool pull_engine::open_chain(int source, std::size_t begin, std::size_t end, slot buffer) {
+  const bool staged = buffer != no_slot;
+  const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
+  start_request(source);
+  std::size_t i = begin;
+  for (; i < end && op_.count < most; ++i) {
+    const slot x = candidates_[i].place;
+    if (!wanted(x)) continue;
+    const slot z = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
+    const slot next = linked(z);
+    if (!add(source, x, z)) break;
+    if (staged) continue;
+    t_.place[z] = need::make(need::kind::aside, next);
+    slack_.head = next;
+    --slack_.count;
+  }
+  const auto at = [&](std::size_t n) { return candidates_.begin() + static_cast<std::ptrdiff_t>(n); };
+  candidates_.erase(at(begin), at(i));
+  if (op_.count == 0) return false;
+  if (staged) waiting_[buffer] = op_.count;
+  op_.linked = !staged;
+  open_ += op_.count;
+  opener_ = (source + 1) % m_.ranks;
+  ask(source);
+  return true;
 }
 
 void pull_engine::arrived(std::uint32_t id) {
@@ -296,14 +302,13 @@ void pull_engine::arrived(std::uint32_t id) {
   expected_ -= got.count;
   block_map& map = *m_.map;
   slot next = got.first;
-  for (slot n = 0; n < got.count && got.queued; ++n) {
-    if (n + ahead < got.count) prefetch(t_.index[queue_[got.first + n + ahead]]);
-    map.arrived(t_.index[queue_[got.first + n]]);
-    settle(t_.index[queue_[got.first + n]]);
-  }
-  for (slot n = 0; n < got.count && !got.queued; ++n) {
+  for (slot n = 0; n < got.count; ++n) {
     const slot z = next;
-    next = got.linked ? at_[z].next : z + 1;
+    next = got.queued ? linked(z) : got.linked ? need(t_.place[z]).number() : z + 1;
+    if (got.queued) {
+      map.settled(z, m_.rank);
+      continue;
+    }
     const slot x = map[z].index;
     map.arrived(z);
     // The places of staged blocks are scattered in memory, so they are prefetched.
@@ -312,33 +317,36 @@ void pull_engine::arrived(std::uint32_t id) {
       prefetch(soon);
       __builtin_prefetch(map.units().at(soon), 1);
     }
-    if (at_[x].holds == hold::free) {
+    if (map.free(x)) {
+      t_.place[z] = need::none;
       map.move(z, x);
       ++copied_;
-      settle(x);
       freed(z);
     } else {
-      at_[z].holds = hold::parked;
+      t_.place[z] = need::make(need::kind::aside, need(t_.place[x]).number());
+      t_.place[x] = need::make(need::kind::here, z);
       ++parked_;
-      at_[x].needs = need::here;
-      at_[x].next = z;
     }
   }
 }
 
 namespace {
 
-std::size_t slots_bytes(const table_sizes& s) noexcept { return pull_engine::bytes(s) + block_reader::bytes(s); }
+std::size_t slots_bytes(const table_sizes& s) noexcept {
+  return targets::order_bytes(s) + block_reader::bytes(s) +
+         std::max(pull_engine::bytes(s), block_reader::exchange_bytes(s));
+}
 
 task run_slots(machine& m) {
   targets mine(m.memory);
   if (m.known == nullptr) co_await learn_sources(m, mine);
+  targets& t = m.known != nullptr ? *m.known : mine;
   std::optional<block_reader> reader;
   if (m.net->reads() && !m.handed_over) {  // and so all blocks are in the array
-    reader.emplace(m, m.known != nullptr ? *m.known : mine);
+    reader.emplace(m, t);
     co_await block_reader::exchange_addresses(m, *reader);
   }
-  pull_engine engine(m, m.known != nullptr ? *m.known : mine, reader ? &*reader : nullptr);
+  pull_engine engine(m, t, reader ? &*reader : nullptr);
   engine.begin();
   for (;;) {
     while (!engine.go_on()) co_await m.net->suspend_test();

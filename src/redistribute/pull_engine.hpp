@@ -16,7 +16,7 @@ namespace taquin::detail {
 class pull_engine {
  public:
   /// With `reader` blocks are read from their owners' arrays, and messages acknowledge them to the owners.
-  pull_engine(machine& m, const targets& t, block_reader* reader);
+  pull_engine(machine& m, targets& t, block_reader* reader);
 
   void begin();
   void handle(const event& e);
@@ -33,115 +33,104 @@ class pull_engine {
   static constexpr std::size_t ahead = 12;              // slots that are prefetched before their turn
   static constexpr std::uint32_t few = 2;               // with so many requests pending small ones wait
 
-  /// The block that a slot waits for: none, one that is elsewhere, one that is requested, one that is on this rank.
-  enum class need : std::uint8_t { nothing, remote, coming, here };
-  /// The content of a slot: unknown yet, nothing, a block to send, one of this rank's that waits for its slot, one that
-  /// opened a chain and waits for it, one that is being received, one that has arrived.
-  enum class hold : std::uint8_t { vacant, free, unsent, waiting, parked, coming, final };
-
   /// Whether this rank reads a peer's blocks.
   enum class access : std::uint8_t { unknown, permitted, refused };
 
-  struct state {
-    std::uint32_t origin = no_slot;  // of the slot's block: its place in targets::index; of a gap: the next one
-    slot next = no_slot;             // of a free slot: the next in its list; of a slot whose block is here: where
-    need needs = need::nothing;
-    hold holds = hold::vacant;
-  };
-  /// Free slots, linked by their states.
+  /// Free slots, linked by their numbers in the map.
   struct slot_list {
     slot head = no_slot;
     slot count = 0;
   };
   struct peer_state {
-    std::uint32_t head = 0;  // the part of queue_ whose blocks will be requested
-    std::uint32_t tail = 0;
-    std::uint32_t cursor = 0;    // where to look for the next chain to open
-    std::uint32_t unseen = 0;    // blocks that the cursor has not passed
+    slot head = no_slot;  // free slots whose blocks will be requested, in order of becoming free: linked as slot_list
+    slot tail = no_slot;
+    slot waiting = 0;            // their number
     std::uint8_t requested = 0;  // pending requests, or acknowledgements that the peer may not have received
-    std::uint8_t sure = 0;       // those of the notes that are received when the awaited one is
+    std::uint8_t sure = 0;       // those of the acknowledgements that are received when the awaited one is
     access reads = access::unknown;
   };
   struct op {
-    slot first = no_slot;  // a part of queue_, or slots: linked ones, a run of staging slots
+    slot first = no_slot;  // slots: linked by the map, or by `need`, or a run of staging slots
     slot count = 0;
     int source = 0;
     bool queued = false;
     bool linked = false;
   };
+  /// A place whose slot is taken.
+  struct candidate {
+    std::uint32_t number;
+    slot place;
+  };
 
   void prefetch(slot s) const {
-    __builtin_prefetch(&at_[s], 1);
+    __builtin_prefetch(&t_.place[s], 1);
     __builtin_prefetch(&(*m_.map)[s], 1);
   }
   void freed(slot y);
   bool fill_gaps();
   bool issue();
   void left(const unit_run& gone);
-  void settle(slot x);
   void pull(int source);
   bool open_chain();
-  void give(slot_list& list, slot y) noexcept {
-    at_[y].next = std::exchange(list.head, y);
-    ++list.count;
+  bool open_chain(int source, std::size_t begin, std::size_t end, slot buffer);
+  void find_candidates();
+  [[nodiscard]] bool wanted(slot x) const {
+    return need(t_.place[x]).what() == need::kind::elsewhere && !m_.map->free(x);
   }
-  void take(slot_list& list) noexcept {
-    list.head = at_[list.head].next;
-    --list.count;
+  [[nodiscard]] slot linked(slot y) const { return (*m_.map)[y].index; }
+  void give(slot_list& list, slot y) noexcept {
+    m_.map->link(y, std::exchange(list.head, y));
+    ++list.count;
   }
   void start_request(int source);
   bool reads(int source);
-  bool add(int source, std::uint32_t k, slot x, slot z);
+  bool add(int source, slot x, slot z);
   void ask(int source);
   void report(int source);
   void taken(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
-  [[nodiscard]] int source_of(slot x);
+  [[nodiscard]] int source_of(std::uint32_t number) const;
   [[nodiscard]] slot free_buffer(slot reserve) const;
   [[nodiscard]] bool may_ask(int source) const { return pending_[as_size(source)].requested < m_.sizes.per_peer; }
-  [[nodiscard]] slot waiting_for(int source) const {
-    const peer_state& p = pending_[as_size(source)];
-    return may_ask(source) ? p.tail - p.head : 0;
-  }
+  [[nodiscard]] slot waiting_for(int source) const { return may_ask(source) ? pending_[as_size(source)].waiting : 0; }
 
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const table_sizes& s) {
-    each(&pull_engine::at_, s.slots());
-    each(&pull_engine::queue_, s.incoming);
     each(&pull_engine::pending_, s.ranks);
     each(&pull_engine::waiting_, std::size_t{s.buffers.receive_buffers});
     each(&pull_engine::ops_, std::size_t{s.buffers.requests});
     each(&pull_engine::list_, std::size_t{s.buffers.words});
     each(&pull_engine::runs_, at_most{s.buffers.read});
+    each(&pull_engine::candidates_, at_most{std::size_t{s.buffers.receive_buffers} * s.buffers.chunk});
   }
 
   machine& m_;
-  const targets& t_;
+  targets& t_;
   block_reader* reader_;
   slot chunk_;
-  bool singly_ = true;          // all incoming blocks are read, so that staging slots are used one by one
-  std::pmr::vector<state> at_;  // of slots
-  std::pmr::vector<std::uint32_t>
-      queue_;  // places in targets::index of free slots, in order of becoming free, by source
+  bool singly_ = true;  // all incoming blocks are read, so that staging slots are used one by one
   std::pmr::vector<peer_state> pending_;
   std::pmr::vector<slot> waiting_;  // blocks in each staging buffer, those on their way included
   std::pmr::vector<op> ops_;
   block_list list_;
   std::pmr::vector<unit_run> runs_;
-  op op_;                      // the request that is being made
-  slot gaps_ = no_slot;        // free slots whose own blocks are here: the last one
-  std::size_t copied_ = 0;     // blocks, since go_on() began
-  slot_list slack_;            // free slots that no block is meant for
-  std::size_t window_ = 0;     // free slots and pending blocks that are enough to keep all ranks busy
-  std::size_t open_ = 0;       // as they are now
-  std::size_t parked_ = 0;     // blocks that opened chains which are not closed
-  std::uint32_t flying_ = 0;   // pending requests
-  std::uint32_t awaited_ = 0;  // notes whose receipt is awaited
+  std::pmr::vector<candidate> candidates_;  // in order of their numbers, and so of their sources
+  slot next_place_ = 0;                     // where to look for more
+  slot unseen_ = 0;                         // places that were not looked at
+  op op_;                                   // the request that is being made
+  slot gaps_ = no_slot;                     // free slots whose own blocks are here: the last one
+  std::size_t copied_ = 0;                  // blocks, since go_on() began
+  slot_list slack_;                         // free slots that no block is meant for
+  std::size_t window_ = 0;                  // free slots and pending blocks that are enough to keep all ranks busy
+  std::size_t open_ = 0;                    // as they are now
+  std::size_t parked_ = 0;                  // blocks that opened chains which are not closed
+  std::uint32_t flying_ = 0;                // pending requests
+  std::uint32_t awaited_ = 0;               // notes whose receipt is awaited
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;
-  int last_source_ = 0;
+  mutable int last_source_ = 0;
   int opener_ = 0;
 };
 

@@ -27,16 +27,15 @@ void pull_engine::taken(int source) {
 
 // The request of a peer, or its note of blocks that it has read.
 void pull_engine::serve(int peer, std::span<const word> request) {
-  const slot* mine = t_.order.data() + t_.out_at[as_size(peer)];
   const std::size_t count = t_.out_at[as_size(peer) + 1] - t_.out_at[as_size(peer)];
   runs_.clear();
   block_list::read(
       request, ahead,
       [&](std::uint32_t k, std::uint32_t n) {
-        for (; n > 0; --n) append(runs_, mine[k++], m_.staging());
+        for (; n > 0; --n) append(runs_, t_.slot_of(peer, k++), m_.staging());
       },
       [&](std::size_t soon) {
-        if (soon < count) __builtin_prefetch(mine + soon);
+        if (soon < count && !t_.order.empty()) __builtin_prefetch(&t_.order[t_.out_at[as_size(peer)] + soon]);
       });
   if (reader_ != nullptr && m_.net->reads(peer) && !block_list::is_marked(request)) {
     m_.net->gone(peer, units_of(runs_));

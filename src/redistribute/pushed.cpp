@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
-#include "redistribute/check_map.hpp"
 #include "redistribute/learn_sources.hpp"
-#include "redistribute/place_set.hpp"
 
 namespace taquin::detail {
 
@@ -56,11 +55,13 @@ void report(const machine& m, targets& t, bool valid, rows& all) {
     for (std::size_t r = 0; r < p; ++r) std::ranges::fill(all.row(r).first(head), ~word{0});
     return;
   }
-  const auto stay = static_cast<word>(list_own(m, t));
+  t.count_own(map, p);
   for (std::size_t r = 0; r < p; ++r)
     for (std::size_t to = 0; to < p; ++to)
-      all.row(r)[to / counts_in_word] |= (to == self ? stay : t.out_at[to + 1] - t.out_at[to])
-                                         << (8 * (to % counts_in_word));
+      all.row(r)[to / counts_in_word] |= t.out_at[to] << (8 * (to % counts_in_word));
+  t.out_at[self] = 0;
+  accumulate(t.out_at);
+  t.list(map, targets::listed::slots);
   for (std::size_t to = 0; to < p; ++to)
     for (std::uint32_t k = t.out_at[to]; k < t.out_at[to + 1]; ++k)
       all.row(to)[head + k - t.out_at[to]] = map[t.order[k]].index;
@@ -82,30 +83,31 @@ bool fit(const rows& all, std::span<const count_t> blocks) {
 bool learn(const machine& m, const rows& all, targets& t) {
   const auto p = as_size(m.ranks);
   const auto self = as_size(m.rank);
-  std::uint32_t arrived = 0;
-  for (std::size_t from = 0; from < p; ++from) {
-    t.in_at[from] = arrived;
-    if (from != self) arrived += all.count(from, self);
-  }
-  t.in_at.back() = arrived;
-  t.index.reserve(arrived);
+  for (std::size_t from = 0; from < p; ++from) t.in_at[from] = from == self ? 0 : all.count(from, self);
+  accumulate(t.in_at);
+  t.place.assign(m.map->slots(), need::none);
+  bool good = true;
+  const auto take = [&](slot x, word what) { good = std::exchange(t.place[x], what) == need::none && good; };
+  for (slot s = 0; s < m.blocks(); ++s)
+    if ((*m.map)[s].rank == m.rank) take((*m.map)[s].index, need::make(need::kind::here, s));
   for (std::size_t from = 0; from < p; ++from)
-    t.index.insert(t.index.end(), all.places(p, from), all.places(p, from) + (t.in_at[from + 1] - t.in_at[from]));
+    for (std::uint32_t k = t.in_at[from]; k < t.in_at[from + 1]; ++k)
+      take(all.places(p, from)[k - t.in_at[from]], need::make(need::kind::elsewhere, k));
   t.learnt = true;
-  place_set taken(m.blocks(), m.memory);
-  return !has_clash(m.rank, *m.map, t, taken);
+  return good;
 }
 
 // The number of transfers that were posted.
-int receive_all(machine& m, const targets& t) {
+int receive_all(machine& m, const rows& all, const targets& t) {
   int started = 0;
   slot z = m.staging();
   for (int from = 0; from < m.ranks; ++from) {
-    const std::uint32_t end = t.in_at[as_size(from) + 1];
-    for (std::uint32_t k = t.in_at[as_size(from)]; k < end; ++started) {
-      const slot n = std::min(end - k, m.sizes.chunk);
+    const word* index = all.places(as_size(m.ranks), as_size(from));
+    const word* const end = index + (t.in_at[as_size(from) + 1] - t.in_at[as_size(from)]);
+    for (; index != end; ++started) {
+      const slot n = std::min(static_cast<slot>(end - index), m.sizes.chunk);
       const slot_range into{z, n};
-      for (slot i = 0; i < n; ++i) m.map->expect(z++, {m.rank, t.index[k++]});
+      for (slot i = 0; i < n; ++i) m.map->expect(z++, {m.rank, *index++});
       m.net->receive(from, into.units(), 0);
     }
   }
@@ -129,26 +131,29 @@ int send_all(machine& m, const targets& t, rows& all) {
   return started;
 }
 
+std::size_t memory(std::size_t ranks, std::size_t most, const buffer_sizes& s) noexcept {
+  const table_sizes t{.ranks = ranks, .blocks = most, .buffers = s};
+  return targets::order_bytes(t) + learn_sources_bytes(t) + array_list::bytes<rows>(ranks, most, s);
+}
+
 }  // namespace
 
 bool pushed_blocks::suit(std::span<const count_t> blocks, const buffer_sizes& s) noexcept {
   const std::size_t p = blocks.size();
   const auto most = as_size(*std::ranges::max_element(blocks));
   if (p < 2 || s.gated || most >= most_counted || most >= s.staging_slots()) return false;
-  const table_sizes t{.ranks = p, .blocks = most, .outgoing = most, .incoming = most, .buffers = s};
-  return array_list::bytes<rows>(p, most, s) + place_set::bytes(most) <= find_redistribution("slots")->memory(t);
+  return memory(p, most, s) <= find_redistribution("slots")->memory({.ranks = p, .blocks = most, .buffers = s});
 }
 
 task pushed_blocks::run(machine& m, targets& t, std::span<const count_t> blocks, bool valid, bool& done) {
   const auto p = as_size(m.ranks);
   done = false;
-  array_list::take(t, table_sizes{.ranks = p});
   rows all(p, as_size(*std::ranges::max_element(blocks)), m.sizes, m.memory);
   report(m, t, valid, all);
   co_await m.net->alltoall(all.out, all.in, static_cast<std::uint32_t>(all.length));
   if (!fit(all, blocks)) co_return;
   std::array<std::uint64_t, 1> clashes{learn(m, all, t) ? 0U : 1U};
-  int pending = receive_all(m, t);
+  int pending = receive_all(m, all, t);
   pending += send_all(m, t, all);
   co_await m.net->maximum(clashes);
   for (; pending > 0; --pending)

@@ -1,5 +1,6 @@
 #include "redistribute/redistribution_map.hpp"
 
+#include <cstdint>
 #include <vector>
 
 #include "base/sizes.hpp"
@@ -38,16 +39,14 @@ failure::block_map map_of(const block_map& at, const targets& t, int rank) {
       append(map.outgoing, held(map, at, s, at[s].rank, state::stands));
     }
   }
-  std::vector<std::int32_t> source(t.source.begin(), t.source.end());
-  source.resize(at.blocks(), -1);
-  for (std::size_t r = 0; t.learnt && r + 1 < t.in_at.size(); ++r)
-    for (std::uint32_t k = t.in_at[r]; k < t.in_at[r + 1]; ++k) source[t.index[k]] = static_cast<std::int32_t>(r);
+  const std::vector<std::int32_t> sources =
+      t.learnt ? t.sources(at.blocks()) : std::vector<std::int32_t>(at.blocks(), -1);
   for (slot x = 0; x < at.blocks(); ++x) {
+    const int source = sources[x];
     if (const slot s = of_place[x]; s != no_slot) {
-      append(map.incoming,
-             held(map, at, s, source[x] < 0 ? rank : source[x], s == x ? state::arrived : state::displaced));
-    } else if (source[x] >= 0) {
-      append(map.incoming, {state::missing, source[x], x, 1, -1});
+      append(map.incoming, held(map, at, s, source < 0 ? rank : source, s == x ? state::arrived : state::displaced));
+    } else if (source >= 0) {
+      append(map.incoming, {state::missing, source, x, 1, -1});
     }
   }
   return map;

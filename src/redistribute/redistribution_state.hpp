@@ -186,8 +186,9 @@ struct redistribution::state final {
     transfer(const transfer&) = delete;
     transfer& operator=(const transfer&) = delete;
     ~transfer() override {
-      all_.net->abandon();
-    }  // after an error messages may still arrive in memory that is freed now
+      all_.net->abandon();  // after an error messages may still arrive in memory that is freed now
+      if (known_.is_read && !all_.ended) all_.budget.outlive();  // and ranks that do not know of it read
+    }
 
     // Collective, blocking.
     void ask() {
@@ -202,11 +203,7 @@ struct redistribution::state final {
     // finds the reason. Collective, blocking.
     void agree_on_targets() {
       if (requested_ == outcome::refused || requested_ == outcome::lacking) return;
-      bool good = requested_ == outcome::learnt;
-      if (good && all_.options.check) {
-        place_set taken(map_.blocks(), memory);
-        good = !has_clash(m_.rank, map_, known_, taken);
-      }
+      const bool good = requested_ == outcome::learnt && !(all_.options.check && known_.wanted_twice.has_value());
       channel* const node = all_.running.node_if_there();
       known_.learnt = reported_ =
           node != nullptr ? node_steps::agree(all_.steps, *node, good) : !all_.running.agree_again({.any = !good}, {});

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-formula = re.compile(r"\d+ \+ \d+·p \+ \d+·m(?:·n)? \+ \d+·l(?:/n)?")
+formula = re.compile(r"\d+ \+ \d+·p \+ \d+·m(?:·n \+ \d+·l/n)?")
 printed = formula.findall(subprocess.run([program, "list", "--redistribution"], check=True, capture_output=True, text=True).stdout)
 if len(set(printed)) != 2:
     sys.exit(f"the command prints {printed}")

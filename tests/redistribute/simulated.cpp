@@ -3,7 +3,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -201,57 +204,80 @@ INSTANTIATE_TEST_SUITE_P(redistribution, every_algorithm,
                          testing::ValuesIn(redistributions().begin(), redistributions().end()),
                          [](const auto& i) { return std::string(i.param->name); });
 
-TEST(footprint, is_within_the_linear_bound_for_every_algorithm_and_size) {
+// The formula of the documentation, and that at its limit there are buffers.
+TEST(footprint, is_within_its_formula_without_a_limit_at_the_least_and_at_every_limit) {
   for (const auto* a : redistributions())
-    for (const int p : {1, 2, 64, 256, 1000, 4096})
-      for (const std::size_t l : {0UL, 1UL, 3UL, 8UL, 64UL, 1000UL, 16384UL, 131072UL, 1UL << 33U})
-        for (const std::size_t least : {0UL, 1UL, 15UL, 300UL, 5000UL, 100000UL, 10000000UL})
-          for (const std::size_t m : {least, 3 * least}) {
-            const auto sizes = redistribution_sizes(l, least);
-            EXPECT_LE(redistribution_footprint(*a, sizes, p, m, l),
-                      redistribution_bound(a->name == "cyclic", static_cast<std::size_t>(p), m, l))
-                << a->name << " p " << p << " m " << m << " least " << least << " l " << l;
+    for (const int p : {1, 2, 64, 1000, 4096})
+      for (const std::size_t l : {0UL, 1UL, 8UL, 56UL, 4096UL, 16384UL, 16385UL, 1UL << 20U, 64UL << 20U})
+        for (const std::size_t m : {0UL, 1UL, 4UL, 300UL, 100000UL, 10000000UL})
+          for (const std::size_t least_blocks : {m, m / 3}) {
+            SCOPED_TRACE(testing::Message() << a->name << " p " << p << " l " << l << " m " << m);
+            const redistribution_problem problem{a, p, 0, l, l, false, least_blocks, m};
+            const auto needs = [&](const buffer_choice& c) {
+              return redistribution_footprint(*a, c.sizes, p, m * c.parts, l / c.parts);
+            };
+            const auto formula = [&](std::size_t parts, std::size_t buffers) {
+              return redistribution_tables(static_cast<std::size_t>(p), m * parts) + buffers;
+            };
+            const std::size_t least = least_memory(problem);
+            for (std::size_t parts = 1; parts == 1 || l / parts >= least_part; parts *= 2)
+              if (l % parts == 0) {
+                EXPECT_LE(least, formula(parts, least_buffers(l, parts))) << parts << " parts";
+              }
+            EXPECT_FALSE(choose_buffers(problem, least - 1));
+            for (const std::size_t limit : {least, least + 1, 2 * least, 10 * least}) {
+              const auto c = choose_buffers(problem, limit);
+              ASSERT_TRUE(c);
+              EXPECT_EQ(l % c->parts, 0U);
+              EXPECT_LE(needs(*c), limit);
+            }
+            const auto c = choose_buffers(problem, unlimited);
+            ASSERT_TRUE(c);
+            const auto usual = choose_buffers(problem, usual_memory(problem));
+            ASSERT_TRUE(usual);
+            EXPECT_EQ(usual->parts, c->parts);
+            EXPECT_EQ(usual->sizes.staging_slots(), c->sizes.staging_slots());
+            EXPECT_LE(needs(*c), formula(c->parts, default_buffers(m, l)));
           }
 }
 
-// The bytes that budget_exceeded names, and the largest buffers that a limit allows.
-TEST(footprint, of_the_fewest_buffers_is_within_its_bound_and_any_limit_from_there_on_is_kept) {
-  for (const auto* a : redistributions())
-    for (const int p : {1, 2, 64, 4096})
-      for (const std::size_t l : {1UL, 8UL, 56UL, 4096UL, 16384UL, 16385UL, 1UL << 20U, 64UL << 20U})
-        for (const std::size_t m : {1UL, 4UL, 300UL, 100000UL}) {
-          const redistribution_problem problem{a, p, 0, l, l, false, m, m};
-          const std::size_t least = least_memory(problem);
-          for (std::size_t parts = 1; parts == 1 || l / parts >= least_part; parts *= 2)
-            if (l % parts == 0) {
-              EXPECT_LE(least,
-                        least_redistribution_bound(a->name == "cyclic", static_cast<std::size_t>(p), m, l, parts))
-                  << a->name << " p " << p << " l " << l << " m " << m << " parts " << parts;
-            }
-          EXPECT_FALSE(choose_buffers(problem, least - 1));
-          for (const std::size_t limit : {least, least + 1, 2 * least, 10 * least, 100 * least}) {
-            const auto c = choose_buffers(problem, limit);
-            ASSERT_TRUE(c);
-            EXPECT_EQ(l % c->parts, 0U);
-            EXPECT_LE(redistribution_footprint(*a, c->sizes, p, m * c->parts, l / c->parts), limit)
-                << a->name << " p " << p << " l " << l << " m " << m;
-          }
-          const auto c = choose_buffers(problem, unlimited);
-          ASSERT_TRUE(c);
-          const std::size_t usual = usual_memory(problem);
-          EXPECT_EQ(usual, redistribution_footprint(*a, c->sizes, p, m * c->parts, l / c->parts));
-          const auto as_good = choose_buffers(problem, usual);
-          ASSERT_TRUE(as_good);
-          EXPECT_LE(as_good->parts, c->parts) << "l " << l << " m " << m;
-          if (l <= 16384) {
-            EXPECT_EQ(as_good->sizes.chunk, c->sizes.chunk) << "l " << l << " m " << m;
-            EXPECT_EQ(as_good->sizes.staging_slots(), c->sizes.staging_slots()) << "l " << l << " m " << m;
-          }
-          if (l > 16385) {
-            EXPECT_LE((c->sizes.staging_slots() + c->sizes.send_buffers * c->sizes.chunk) * (l / c->parts),
-                      std::max(m * l / 100, std::size_t{65536}));
-          }
-        }
+// Indices in any order become the numbers of places in the memory where they are.
+TEST(targets, number_each_place_and_find_one_that_is_wanted_twice) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    const auto blocks = static_cast<slot>(1 + random() % 12);
+    store units(nullptr, blocks, 1, element::bytes(8), 3, std::pmr::new_delete_resource(), true);
+    const block_map map(units, std::pmr::new_delete_resource());
+    std::vector<slot> index(blocks);
+    std::iota(index.begin(), index.end(), 0U);
+    std::ranges::shuffle(index, random);
+    index.resize(1 + random() % blocks);
+    const bool twice = index.size() > 1 && random() % 2 == 0;
+    if (twice) index.back() = index.front();
+    targets t(std::pmr::new_delete_resource());
+    t.in_at = {0, 0, static_cast<std::uint32_t>(index.size())};
+    t.out_at = {0, 0, 0};
+    t.place.assign(map.slots(), need::none);
+    std::ranges::copy(index, t.place.begin());
+    t.number_places(map, 0);
+    ASSERT_EQ(t.wanted_twice.has_value(), twice);
+    if (twice) {
+      ASSERT_EQ(t.wanted_twice->place, index.front());
+      std::ranges::sort(t.wanted_twice->number);
+      ASSERT_EQ(t.wanted_twice->number,
+                (std::array<std::uint32_t, 2>{0, static_cast<std::uint32_t>(index.size()) - 1}));
+      continue;
+    }
+    for (slot x = 0; x < map.slots(); ++x) {
+      const auto found = std::ranges::find(index, x);
+      ASSERT_EQ(t.source_at(x), found == index.end() ? -1 : 1);
+      if (found == index.end()) {
+        ASSERT_EQ(t.place[x], need::none);
+      } else {
+        ASSERT_EQ(t.place[x], need::make(need::kind::elsewhere, static_cast<word>(found - index.begin())));
+      }
+    }
+  }
 }
 
 TEST(local_sort, sorts_by_rank_and_copies_each_block_at_most_once_beside_one_per_cycle) {

@@ -57,17 +57,24 @@ class target_exchanges : public testing::Test {
     for (int from = 0; from < ranks; ++from) {
       const test::rank_map& m = all[at(from)];
       for (int k = 0; k < m.blocks; ++k)
-        if (from != rank && m.ranks[at(k)] == rank) index.push_back(static_cast<slot>(m.indices[at(k)]));
+        if (m.ranks[at(k)] == rank) index.push_back(static_cast<slot>(m.indices[at(k)]));
       in_at.push_back(static_cast<std::uint32_t>(index.size()));
     }
     EXPECT_TRUE(std::ranges::equal(learnt->in_at, in_at));
-    EXPECT_TRUE(std::ranges::equal(learnt->index, index));
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      const need n(learnt->place[index[k]]);
+      const int source = learnt->source_of(static_cast<std::uint32_t>(k));
+      EXPECT_EQ(n.what(), source == rank ? need::kind::here : need::kind::elsewhere);
+      EXPECT_EQ(n.number(), source == rank ? learnt->order[learnt->out_at[at(rank)] + k - in_at[at(rank)]] : k);
+    }
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(learnt->place, need::none)),
+              learnt->place.size() - index.size());
     const test::rank_map& mine = all[at(rank)];
     std::vector<std::uint32_t> out_at{0};
     std::vector<slot> order;
     for (int to = 0; to < ranks; ++to) {
       for (int k = 0; k < mine.blocks; ++k)
-        if (to != rank && mine.ranks[at(k)] == to) order.push_back(static_cast<slot>(k));
+        if (mine.ranks[at(k)] == to) order.push_back(static_cast<slot>(k));
       out_at.push_back(static_cast<std::uint32_t>(order.size()));
     }
     EXPECT_TRUE(std::ranges::equal(learnt->out_at, out_at));
