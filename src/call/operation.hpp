@@ -25,7 +25,7 @@ class operation {
     start();
     wait();
   }
-  /// The started operation is aborted by the exception that is being thrown: keeps the map of whole data, if it has one.
+  /// The started operation is aborted by the exception that is being thrown: keeps the map of whole data, if any.
   virtual void failed() noexcept {}
   /// Adds the work of the last exchange (rounds, messages, bytes sent and copied).
   virtual void account(statistics& s) const = 0;

@@ -203,9 +203,10 @@ void one_trial(unsigned seed, form f, findings& all) {
       move.emplace(source.data(), c.from.made, array.data(), c.to.made, type, comm.get(), with);
   };
   o.memory = least_memory(o, make) + std::size_t{1500} * (seed % 4);  // small chunks: many messages
+  if (f == form::two_arrays) o.memory += 1500;
   make(o);
   std::mt19937 random(seed);
-  const int n = static_cast<int>(random() % 50);
+  const int n = static_cast<int>(random() % (f == form::one_array ? 25 : 50));
   const auto kind = random() % 4 == 0 ? test::fault::memory : test::fault::mpi_call;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == static_cast<int>(seed) % ranks) test::arm(kind, n);
