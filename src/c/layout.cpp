@@ -274,7 +274,9 @@ int TAQUIN_Layout_scalapack(const int descriptor[], int nprow, int npcol, const 
     need(layout != nullptr, "null address for the layout");
     *layout = nullptr;
     need(descriptor != nullptr, "null descriptor");
-    need(descriptor[0] == 1, "the descriptor is not one of a dense matrix (type 1)");
+    if (descriptor[0] != 1)
+      throw usage_error(fmt::format("the descriptor has type {}; that of a dense matrix is 1", descriptor[0]),
+                        MPI_ERR_ARG);
     auto made = std::make_unique<TAQUIN_Layout_state>();
     for (const std::size_t d : {0U, 1U})
       made->dimensions.push_back(dimension_of(TAQUIN_BLOCK_CYCLIC, descriptor[2 + d], d == 0 ? nprow : npcol,

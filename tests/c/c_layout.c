@@ -38,6 +38,10 @@ static void elements_are_found(TAQUIN_Layout rows, const double *a) {
   CHECK(TAQUIN_Layout_find(stored, extents, &owner, &offset) != MPI_SUCCESS);
   CHECK(TAQUIN_Redistribute_layout(a, rows, b, stored, NULL, MPI_DOUBLE, MPI_COMM_WORLD) != MPI_SUCCESS);
   CHECK(strstr(TAQUIN_Last_error(), "the storage order is no permutation") != NULL);
+  const int descriptor[] = {501, 0, 17, 17, 2, 2, 0, 0, 17};
+  TAQUIN_Layout of_scalapack;
+  CHECK(TAQUIN_Layout_scalapack(descriptor, 1, 1, NULL, &of_scalapack) == MPI_ERR_ARG);
+  CHECK(strstr(TAQUIN_Last_error(), "the descriptor has type 501; that of a dense matrix is 1") != NULL);
   CHECK(TAQUIN_Layout_set_stored(stored, NULL) == MPI_SUCCESS);
   index[0] = 1;
   index[1] = 0;
