@@ -52,7 +52,9 @@ struct sparse_blocks {
 ///
 /// Collective. The constructor, receive() and deliver() throw the same on every rank, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
-/// other ranks; `budget_exceeded` when the memory is too small.
+/// other ranks; `budget_exceeded` when the memory is too small. By messages the constructor's names exactly the bytes
+/// that it and receive() need, whatever the limit was; on nodes that share memory less may be enough. The needs of
+/// deliver() and reply() depend on their chunks and answers: these calls name them.
 class sparse_call {
  public:
   /// Finds sources and sizes. Collective. Of the options, `memory`, `in_flight`, `stats`, `timeout` and

@@ -29,6 +29,7 @@ struct finding {
   std::size_t in_flight;      // messages of a rank that are sent and not yet received, at most
   count_t element_bytes;
   std::pmr::memory_resource* memory;
+  std::size_t blocks = 0;   ///< whose notices have arrived, also after the memory was exhausted
   std::size_t lacking = 0;  ///< bytes that this rank needs; 0: it had enough
   bool exhausted = false;   ///< the system has no memory
   std::uint64_t rounds = 0;
@@ -51,6 +52,7 @@ struct finding {
   }
   /// A notice for this rank, as a message has it.
   void add(std::span<const std::byte> one) {
+    ++blocks;
     attempt([&] { arrived.add(one); });
   }
 };

@@ -1,6 +1,8 @@
 // The header of an incoming block, how it is written in messages, and where it is kept.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -89,7 +91,18 @@ class header_store {
   explicit header_store(std::pmr::memory_resource* memory) : arrived_(memory), headers_(memory) {}
 
   /// One notice as a message has it.
-  void add(std::span<const std::byte> one) { arrived_.insert(arrived_.end(), one.begin(), one.end()); }
+  void add(std::span<const std::byte> one) {
+    const std::size_t n = arrived_.size() + one.size();
+    if (n > arrived_.capacity()) arrived_.reserve(std::max(n, 2 * arrived_.capacity()));
+    arrived_.insert(arrived_.end(), one.begin(), one.end());
+  }
+  /// The bytes for so many notices without data, and the most while they are added.
+  static constexpr std::size_t bytes(std::size_t blocks) noexcept {
+    return blocks == 0 ? 0 : std::bit_ceil(blocks) * sizeof(header_fields);
+  }
+  static constexpr std::size_t growing_bytes(std::size_t blocks) noexcept {
+    return bytes(blocks) + (blocks > 1 ? bytes(blocks) / 2 : 0);
+  }
   /// There is no memory for them: the call fails.
   void drop() noexcept;
   /// All of them, by source, those of one source in their order. Of elements of so many bytes.

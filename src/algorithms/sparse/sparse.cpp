@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "algorithms/sparse/state.hpp"
 #include "base/collective_error.hpp"
+#include "mpi/collectives.hpp"
 #include "mpi/user_code.hpp"
 
 namespace taquin {
@@ -9,26 +14,50 @@ void sparse_call::state::find(const sparse_blocks& mine, const sparse_algorithm&
   if (how.find == nullptr)
     throw_on_all_ranks(
         [&] { return usage_error(fmt::format("{} serves {}", how.name, how.needs), MPI_ERR_UNSUPPORTED_OPERATION); });
-  const std::size_t message = message_of(how);
+  constexpr std::size_t least = sparse_algorithm::least_message;
+  const std::size_t message = message_of(how, mine);
   at_once_here = all_at_once;
   const std::size_t piggybacked_bytes = all_at_once ? message / 4 : 0;
-  if (piggybacked_bytes == 0 || !find_by(how, mine, message, piggybacked_bytes)) find_by(how, mine, message, 0);
+  if (piggybacked_bytes > 0 && find_by(how, mine, message, piggybacked_bytes, false)) return;
+  if (message > least && find_by(how, mine, message, 0, false)) return;
+  find_by(how, mine, least, 0, true);
+}
+
+std::size_t sparse_call::state::needed(const sparse_algorithm& how, std::size_t message,
+                                       std::size_t blocks_here) const noexcept {
+  const std::size_t arrived = header_store::bytes(blocks_here);
+  return std::max({how.memory(comm().size(), headers_in_flight(), message) + header_store::growing_bytes(blocks_here),
+                   arrived + blocks_here * sizeof(header),
+                   sparse_memory(blocks_here) + (data.element.size == 0 ? arrived : 0)});
+}
+
+std::size_t sparse_call::state::most_blocks(const sparse_blocks& mine) const {
+  constexpr int together = 64;
+  std::uint64_t most = 0;
+  for (int first = 0; first < comm().size(); first += together) {
+    std::array<std::uint64_t, together> arriving{};
+    for (const int to : mine.destinations)
+      if (to >= first && to - first < together) ++arriving[as_size(to - first)];
+    if (comm().size() > 1) mpi::allreduce(std::span<std::uint64_t>(arriving), MPI_SUM, comm().get());
+    most = std::max(most, *std::ranges::max_element(arriving));
+  }
+  return most;
 }
 
 // From values that are identical on all ranks: the longest messages whose memory is half of the limit, at most.
-std::size_t sparse_call::state::message_of(const sparse_algorithm& how) {
+std::size_t sparse_call::state::message_of(const sparse_algorithm& how, const sparse_blocks& mine) {
   constexpr std::size_t most = sparse_algorithm::most_message;
   constexpr std::size_t least = sparse_algorithm::least_message;
   const auto needs = [&](std::size_t n) { return how.memory(comm().size(), headers_in_flight(), n); };
   std::size_t message = most;
   while (message > least && needs(message) > budget->limit() / 2) message /= 2;
   if (needs(message) > budget->limit())
-    throw_memory_needed(fmt::format("a sparse exchange by {}", how.name), needs(message), 0, budget->limit());
+    throw_memory_needed("a sparse exchange", needed(how, least, most_blocks(mine)), 0, budget->limit());
   return message;
 }
 
 bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message,
-                                 std::size_t most_piggybacked) {
+                                 std::size_t most_piggybacked, bool last) {
   own_headers telling(comm().rank(), mine.destinations, mine.counts, data, most_piggybacked);
   store.emplace(&*budget);
   finding f{.comm = comm(),
@@ -49,7 +78,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   messages += f.messages;
   bytes += f.bytes;
   rounds += f.rounds;
-  if (most_piggybacked > 0) {
+  if (!last) {
     if (!running.agree_again({.any = f.failed() || !span_of(total).fits()}, {})) {
       data.to_send = telling.left();
       return true;
@@ -61,7 +90,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   if (f.exhausted) invalid = out_of_memory();
   if (!f.failed() && !span_of(total).fits())
     invalid = invalid_argument{"the blocks for this rank have more than 2^56 bytes", MPI_ERR_COUNT};
-  agree_on(f.lacking, invalid);
+  agree_on(f.lacking > 0 ? needed(how, message, f.blocks) : 0, invalid);
   data.to_send = telling.left();
   return true;
 }

@@ -110,18 +110,23 @@ struct sparse_call::state {
 
   // Finds sources and sizes. Ranks agree on the memory for them and on the least for the data.
   void find(const sparse_blocks& mine, const sparse_algorithm& how);
-  // One try: data of blocks up to `carried` bytes are sent with their notices. False, on all ranks, if some rank has no
-  // memory; without such data that is an error.
   [[nodiscard]] checked span_of(checked elements) const noexcept {
     return elements * std::max(data.element.extent, data.element.size);
   }
-  std::size_t message_of(const sparse_algorithm& how);
+  std::size_t message_of(const sparse_algorithm& how, const sparse_blocks& mine);
+  // The bytes with which a rank finds `blocks` blocks for it, by messages of so many bytes, and can receive them.
+  [[nodiscard]] std::size_t needed(const sparse_algorithm& how, std::size_t message, std::size_t blocks) const noexcept;
+  // Of any rank. Collective: a reduction for each 64 ranks.
+  [[nodiscard]] std::size_t most_blocks(const sparse_blocks& mine) const;
   // A rank has one message of notices for each other rank in flight, at most.
   [[nodiscard]] std::size_t headers_in_flight() const noexcept {
     return std::min(in_flight_of(opts), detail::as_size(comm().size()));
   }
   void drop_found();
-  bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t piggybacked);
+  // One try: data of blocks up to `piggybacked` bytes go with their notices. False, on all ranks, if a rank has no
+  // memory; in the last one that is an error.
+  bool find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message, std::size_t piggybacked,
+               bool last);
 
   // Throws if there is no memory for one chunk in flight.
   void reserve_least(std::size_t chunk) { const memory_charge least(*budget, sparse_grants::footprint({}, chunk)); }

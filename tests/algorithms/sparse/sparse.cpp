@@ -10,6 +10,7 @@
 #include <string>
 
 #include "algorithms/sparse/algorithm.hpp"
+#include "support/named_memory.hpp"
 #include "support/world.hpp"
 
 namespace taquin::test {
@@ -318,26 +319,38 @@ TEST(sparse, errors_of_one_rank_are_thrown_on_all_and_nothing_is_sent) {
   EXPECT_EQ(run(0, 4).data.size(), me == 0 ? 4U * static_cast<std::size_t>(p) : 0U) << "the communicator serves on";
 }
 
+// One message names the whole sum, whatever the limit. By messages it is the least.
 TEST(sparse, works_from_the_memory_that_it_asks_for) {
   const int me = rank_in(MPI_COMM_WORLD);
-  const std::vector<int> to{0, me};
-  const std::vector<int> counts{100, 100};
-  const std::vector<int> data(200, me);
-  for (const std::string& name : ways()) {
-    std::size_t memory = 1;
-    for (int tries = 0;; ++tries) {
-      ASSERT_LT(tries, 20);
-      try {
+  const int p = size_of(MPI_COMM_WORLD);
+  for (const int each : {1, 7, 300}) {  // blocks for the same rank
+    std::vector<int> to(static_cast<std::size_t>(each), 0);
+    to.push_back(me);
+    const std::vector<int> counts(to.size(), 100);
+    const std::vector<int> data(100 * to.size(), me);
+    for (const std::string& name : ways()) {
+      const auto works_in = [&](std::size_t memory) {
         const auto got =
             sparse_exchange(to, counts, data, MPI_COMM_WORLD, {.algorithm = name, .memory = memory, .in_flight = 4});
-        EXPECT_EQ(got.data.size(), static_cast<std::size_t>(100 + (me == 0 ? 100 * size_of(MPI_COMM_WORLD) : 0)));
-        break;
-      } catch (const budget_exceeded& e) {
-        ASSERT_GT(e.requested(), memory) << e.what();
-        memory = e.requested();
-      }
+        EXPECT_EQ(got.data.size(), static_cast<std::size_t>(100 * (1 + (me == 0 ? each * p : 0))));
+      };
+      const auto named_in = [&](std::size_t memory) {
+        try {
+          works_in(memory);
+        } catch (const budget_exceeded& e) {
+          return named_memory(e).least;
+        }
+        return std::size_t{0};
+      };
+      const std::size_t least = named_in(1);
+      ASSERT_GT(least, 1U) << name;
+      works_in(least);
+      if (name != "notify_tree") continue;
+      for (const std::size_t less : {least - 1, least - least / 4, least / 2, least / 10})
+        EXPECT_EQ(named_in(less), least) << each << " blocks, limit " << less;
+      works_in(least + least / 2);
+      works_in(3 * least);
     }
-    EXPECT_LT(memory, 4000U) << name;
   }
 }
 
