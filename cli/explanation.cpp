@@ -82,9 +82,9 @@ std::uint64_t sum_of(const row& r) {
 
 // Whether every rank brings its blocks to the step on a node.
 bool fits_node_step(const std::vector<row>& rows, const shape& s, std::size_t limit) {
-  const std::size_t room = std::min(limit, detail::channel::default_payload_bytes(s.ranks));
+  const std::size_t space = std::min(limit, detail::channel::default_payload_bytes(s.ranks));
   return std::ranges::all_of(
-      rows, [&](const row& r) { return detail::shared_exchange::possible_for(r, s.in_place, s.single_copies, room); });
+      rows, [&](const row& r) { return detail::shared_exchange::possible_for(r, s.in_place, s.single_copies, space); });
 }
 
 // The same to the step between nodes, whose longest block the shape has.
@@ -112,8 +112,8 @@ const algorithm* step_of(const std::vector<row>& rows, const placement& on, cons
 }
 
 // Whether the profile agrees with the step, as each rank asks it before ranks agree: by its own sizes.
-bool all_leave_to_step(const std::vector<row>& rows, const shape& all, std::size_t limit, const detail::profile& p,
-                       const algorithm* step) {
+bool all_use_step(const std::vector<row>& rows, const shape& all, std::size_t limit, const detail::profile& p,
+                  const algorithm* step) {
   const std::size_t ranks = rows.front().size();
   if (!p.given || rows.size() < ranks) return true;
   std::vector<std::uint64_t> received(ranks);
@@ -152,7 +152,7 @@ explanation explain(shape s, const std::vector<row>& rows, bool persistent, std:
   const detail::level_names levels = detail::choose_levels(s, o, p.model);
   if (detail::any_automatic(o.multilevel.levels)) o.multilevel.levels = levels.view();
   const algorithm* step = persistent ? nullptr : step_of(rows, on, e, s);
-  if (step != nullptr && !all_leave_to_step(rows, s, limit, p, step)) {
+  if (step != nullptr && !all_use_step(rows, s, limit, p, step)) {
     step = nullptr;
     s.piggybacked_block = 0;
   }
@@ -172,10 +172,10 @@ explanation explain(shape s, const std::vector<row>& rows, bool persistent, std:
 }  // namespace
 
 explanation explain(const question& q, const std::string& memory, const placement& on, const detail::profile& p) {
-  constexpr int most_looked_at = 4096;  // beyond that, 16 ranks stand for all
+  constexpr int most_examined = 4096;  // beyond that, 16 ranks stand for all
   const shape s = harness::offline_shape(q.workload, q.size, q.kind, q.how);
   std::vector<row> rows;
-  const int step = q.size.ranks <= most_looked_at ? 1 : q.size.ranks / 16;
+  const int step = q.size.ranks <= most_examined ? 1 : q.size.ranks / 16;
   for (int rank = 0; rank < q.size.ranks; rank += step) {
     rows.push_back(q.workload.row(q.size, rank));
     std::rotate(rows.back().begin(), rows.back().begin() + rank, rows.back().end());

@@ -18,7 +18,7 @@ template <class Collectives>
 class counts_exchanged_by final : public hand_written_sparse {
  public:
   counts_exchanged_by(Collectives by, int ranks) : by_(by) {
-    for (auto* v : {&sends_, &places_, &receives_, &comes_to_}) v->resize(detail::as_size(ranks));
+    for (auto* v : {&sends_, &places_, &receives_, &receive_places_}) v->resize(detail::as_size(ranks));
   }
   void run(const sparse_sent& sent, sparse_arrived& arrived) override {
     arrived.clear();
@@ -31,10 +31,10 @@ class counts_exchanged_by final : public hand_written_sparse {
       at += sends_[to];
     }
     by_.alltoall(sends_.data(), receives_.data());
-    std::exclusive_scan(receives_.begin(), receives_.end(), comes_to_.begin(), count{0});
-    arrived.data.resize(detail::as_size(comes_to_.back()) + detail::as_size(receives_.back()));
+    std::exclusive_scan(receives_.begin(), receives_.end(), receive_places_.begin(), count{0});
+    arrived.data.resize(detail::as_size(receive_places_.back()) + detail::as_size(receives_.back()));
     by_.alltoallv(sent.data.data(), sends_.data(), places_.data(), arrived.data.data(), receives_.data(),
-                  comes_to_.data());
+                  receive_places_.data());
     for (std::size_t from = 0; from < receives_.size(); ++from) {
       if (receives_[from] == 0) continue;
       arrived.sources.push_back(static_cast<int>(from));
@@ -45,7 +45,7 @@ class counts_exchanged_by final : public hand_written_sparse {
  private:
   using count = typename Collectives::count;
   Collectives by_;
-  std::vector<count> sends_, places_, receives_, comes_to_;
+  std::vector<count> sends_, places_, receives_, receive_places_;
 };
 
 }  // namespace taquin::harness

@@ -38,9 +38,9 @@ class runner {
   void first_run() {
     std::optional<std::string> fault;
     if (c_.raw) {
-      count_t coming = 0;
-      for (const count_t n : x_.comes) coming += std::max<count_t>(n, 0);
-      fault = beyond_sparse_methods(std::max(coming, static_cast<count_t>(x_.sent.data.size())));
+      count_t incoming = 0;
+      for (const count_t n : x_.expected) incoming += std::max<count_t>(n, 0);
+      fault = beyond_sparse_methods(std::max(incoming, static_cast<count_t>(x_.sent.data.size())));
     }
     c_.fault = any_failure(fault, MPI_COMM_WORLD);
     if (c_.fault) return;
@@ -133,7 +133,7 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
   // is empty.
   const workloads::problem_size size{ranks, per_pair ? count_t{ranks} << 20U : bytes, seed};
   const auto row = sizes(w.row(size, rank), bytes, per_pair);
-  comes = sizes(w.column(size, rank), bytes, per_pair);
+  expected = sizes(w.column(size, rank), bytes, per_pair);
   for (int to = 0; to < ranks; ++to) {
     const count_t n = row[detail::as_size(to)];
     if (n == nothing) continue;
@@ -147,21 +147,21 @@ sparse_problem::sparse_problem(const workloads::workload& w, count_t bytes, bool
 
 count_t sparse_problem::wrong_bytes(const sparse_arrived& arrived) const {
   count_t wrong = 0;
-  std::vector<bool> seen(comes.size());
+  std::vector<bool> seen(expected.size());
   std::size_t at = 0;
   for (std::size_t i = 0; i < arrived.sources.size(); ++i) {
     const auto from = detail::as_size(arrived.sources[i]);
     const count_t n = arrived.counts[i];
     const std::span block(arrived.data.data() + at, detail::as_size(n));
     at += block.size();
-    if (comes[from] != n || seen[from])
-      wrong += std::max<count_t>({n, comes[from], 1});
+    if (expected[from] != n || seen[from])
+      wrong += std::max<count_t>({n, expected[from], 1});
     else
       wrong += wrong_in_pattern(block, arrived.sources[i], rank);
     seen[from] = true;
   }
-  for (std::size_t from = 0; from < comes.size(); ++from)
-    if (!seen[from]) wrong += std::max<count_t>(comes[from], 0);
+  for (std::size_t from = 0; from < expected.size(); ++from)
+    if (!seen[from]) wrong += std::max<count_t>(expected[from], 0);
   return wrong;
 }
 

@@ -14,8 +14,8 @@ namespace taquin::harness {
 /// One sparse exchange as this rank sees it.
 struct sparse_problem {
   int rank = 0;
-  sparse_sent sent;              ///< one block for each destination, ascending
-  std::vector<count_t> comes{};  ///< bytes from each rank; -1: nothing
+  sparse_sent sent;                 ///< one block for each destination, ascending
+  std::vector<count_t> expected{};  ///< bytes from each rank; -1: nothing
 
   /// On all ranks of the world. `bytes` are those of a rank, or with `per_pair` those for each destination.
   sparse_problem(const workloads::workload& w, count_t bytes, bool per_pair, std::uint64_t seed);

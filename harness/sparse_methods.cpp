@@ -79,12 +79,12 @@ class counts_reduced_method final : public hand_written_sparse {
     arrived.clear();
     std::ranges::fill(blocks_, 0);
     for (const int to : sent.destinations) ++blocks_[detail::as_size(to)];
-    int coming = 0;
-    TAQUIN_MPI(PMPI_Reduce_scatter_block(blocks_.data(), &coming, 1, MPI_INT, MPI_SUM, comm_));
+    int incoming = 0;
+    TAQUIN_MPI(PMPI_Reduce_scatter_block(blocks_.data(), &incoming, 1, MPI_INT, MPI_SUM, comm_));
     send_all(sent, requests_, [&](const std::byte* at, int n, int to, MPI_Request* r) {
       return PMPI_Isend(at, n, MPI_BYTE, to, tag_, comm_, r);
     });
-    for (; coming > 0; --coming) {
+    for (; incoming > 0; --incoming) {
       mpi::probed message;
       message.wait(comm_, tag_);
       receive(message, arrived);

@@ -46,15 +46,15 @@ std::uintptr_t base_of(const std::string& object) {
   wanted w{object};
   dl_iterate_phdr(
       [](dl_phdr_info* each, std::size_t, void* data) {
-        auto& look_for = *static_cast<wanted*>(data);
+        auto& sought = *static_cast<wanted*>(data);
         for (int i = 0; i < each->dlpi_phnum; ++i) {
           if (each->dlpi_phdr[i].p_type != PT_LOAD) continue;
           Dl_info about{};
           const auto first = each->dlpi_addr + each->dlpi_phdr[i].p_vaddr;
           // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in this process
-          if (dladdr(reinterpret_cast<void*>(first), &about) == 0 || look_for.object != about.dli_fname) break;
-          look_for.base = reinterpret_cast<std::uintptr_t>(about.dli_fbase);
-          look_for.found = true;
+          if (dladdr(reinterpret_cast<void*>(first), &about) == 0 || sought.object != about.dli_fname) break;
+          sought.base = reinterpret_cast<std::uintptr_t>(about.dli_fbase);
+          sought.found = true;
           return 1;
         }
         return 0;

@@ -21,7 +21,7 @@ struct search {
 };
 
 // In a library that was loaded for others not to see, as Python loads extension modules.
-int look_into(dl_phdr_info* library, std::size_t, void* data) {
+int inspect_library(dl_phdr_info* library, std::size_t, void* data) {
   auto& s = *static_cast<search*>(data);
   if (std::string_view(library->dlpi_name).find("scalapack") == std::string_view::npos &&
       std::string_view(library->dlpi_name).find("blacs") == std::string_view::npos)
@@ -75,7 +75,7 @@ void* find_function(const char* name) {
   if (void* const found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
   if (void* const found = dlsym(RTLD_DEFAULT, name); found != nullptr) return found;
   search s{name, nullptr};
-  dl_iterate_phdr(look_into, &s);
+  dl_iterate_phdr(inspect_library, &s);
   return s.found;
 }
 

@@ -266,7 +266,7 @@ class evaluation {
   void leave(std::size_t rank) {
     rank_state& st = states_[rank];
     const round& r = st.position.now();
-    if (!r.joins && st.position.slots() > 0) st.cpu += model_.wait;
+    if (!r.joins && st.position.requests() > 0) st.cpu += model_.wait;
     st.position.leave();
     if (r.arrives) arrive_in_node(rank);
     go_on(rank, st.cpu);

@@ -139,7 +139,7 @@ class layout_simulation {
       const load& most = sent.messages[k] >= received.messages[k] ? sent : received;
       const double messages = most.messages[k];
       if (messages <= 0) continue;
-      const double window = std::min(messages, static_cast<double>(sizes_.slots));
+      const double window = std::min(messages, static_cast<double>(sizes_.buffers));
       t += messages / window *
            terms_.round_on(level, window, most.bytes[k] * window / messages, most.longest, level == 0 ? 1 : on_node);
     }

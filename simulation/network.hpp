@@ -176,7 +176,7 @@ class simulated_port final : public port {
   void offer(int peer, const unit_run& units, count_t back = 0) override;
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] count_t swappable(int peer) const override;
-  count_t swap_some(int peer, const unit_run& room) override;
+  count_t swap_some(int peer, const unit_run& space) override;
   [[nodiscard]] swap_counts swaps(int peer) const override;
 
  private:

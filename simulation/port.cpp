@@ -97,9 +97,9 @@ count_t simulated_port::swappable(int peer) const {
   return both ? std::min(mine.back, theirs.back) : 0;
 }
 
-count_t simulated_port::swap_some(int peer, const unit_run& room) {
+count_t simulated_port::swap_some(int peer, const unit_run& space) {
   auto& pair = network_.pair(rank_, peer);
-  const count_t n = std::min(room.length, swappable(peer) - pair.started);
+  const count_t n = std::min(space.length, swappable(peer) - pair.started);
   if (n <= 0) return 0;
   pair.swaps.push_back({pair.started, n});
   pair.started += n;

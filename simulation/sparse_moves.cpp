@@ -54,9 +54,9 @@ refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
   if (!step_suits(x)) return "it serves fewer ranks and nodes";
   constexpr auto of_count = static_cast<count_t>(piggybacked_headers::of_count);
   constexpr auto header_bytes = static_cast<count_t>(piggybacked_headers::header_bytes);
-  const auto room = static_cast<count_t>(internode::most_bytes_of(x.ranks(), 2));
-  if (room < header_bytes) return "it has no room for notices of so many ranks";
-  const count_t most = room - of_count;
+  const auto space = static_cast<count_t>(internode::most_bytes_of(x.ranks(), 2));
+  if (space < header_bytes) return "it has no room for notices of so many ranks";
+  const count_t most = space - of_count;
   d.own();
   d.step_among_nodes([&](int, const sparse_block& b) {
     return b.bytes <= most ? sparse_drawing::in_step{of_count + b.bytes, true}
@@ -66,7 +66,7 @@ refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
   for (const auto& mine : x.blocks) {
     count_t left = 0;
     for (const sparse_block& b : mine) left += b.bytes > most ? b.bytes : 0;
-    few = few && as_size(left) <= piggybacked_headers::most_unasked;
+    few = few && as_size(left) <= piggybacked_headers::most_unsolicited;
   }
   if (!few) {
     d.requested_for(most);

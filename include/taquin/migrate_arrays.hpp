@@ -72,11 +72,11 @@ requires detail::growable<First> &&
                           detail::array_of<std::ranges::range_value_t<More>>(MPI_DATATYPE_NULL)...};
   const std::array sizes{static_cast<std::size_t>(std::ranges::size(first)),
                          static_cast<std::size_t>(std::ranges::size(more))...};
-  const bool alike = std::ranges::all_of(sizes, [&](std::size_t n) { return n == sizes[0]; });
-  const std::size_t before = alike ? sizes[0] : 0;
+  const bool same_length = std::ranges::all_of(sizes, [&](std::size_t n) { return n == sizes[0]; });
+  const std::size_t before = same_length ? sizes[0] : 0;
   detail::migration m(before, arrays, true, comm, o);
   const auto invalid = guard("the destinations", [&]() -> std::string {
-    if (!alike) return "the arrays have different lengths";
+    if (!same_length) return "the arrays have different lengths";
     return detail::fill_by_index(m, before, destination);
   });
   const std::array capacities{detail::capacity_of(first), detail::capacity_of(more)...};

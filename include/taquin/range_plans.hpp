@@ -58,7 +58,7 @@ constexpr void live_on() {
 }
 
 template <class Send, class Recv>
-constexpr void are_alike() {
+constexpr void are_consistent() {
   static_assert(std::is_same_v<std::ranges::range_value_t<Send>, std::ranges::range_value_t<Recv>>,
                 "what is sent and what is received must be of the same type");
 }
@@ -67,7 +67,7 @@ constexpr void are_alike() {
 template <class Send, class Recv, class Use>
 auto with_exchange(const Send& data, const side_of_ranges& to, Recv& recv, const side_of_ranges& from, MPI_Comm comm,
                    Use use) {
-  are_alike<Send, Recv>();
+  are_consistent<Send, Recv>();
   const auto type = datatype_of<std::ranges::range_value_t<Send>>();
   auto x = exchange::alltoallv(std::ranges::data(data), count_view(to.counts.data()), count_view(to.displs.data()),
                                type, std::ranges::data(recv), count_view(from.counts.data()),
@@ -99,7 +99,7 @@ template <element_range Send, element_range Recv>
 [[nodiscard]] plan plan_alltoall(Send&& data, Recv&& recv, MPI_Comm comm, const options& o = {}) {
   using T = std::ranges::range_value_t<Send>;
   detail::live_on<Send, Recv>();
-  detail::are_alike<Send, Recv>();
+  detail::are_consistent<Send, Recv>();
   const std::size_t peers = std::max<std::size_t>(detail::peers_of_ranges(comm), 1);
   const std::size_t n = std::ranges::size(data);
   const auto type = datatype_of<T>();

@@ -125,14 +125,14 @@ void neighbour_step::write(const blocks& send) {
   }
 }
 
-void neighbour_step::truncated(int peer, count_t bytes, count_t room) noexcept {
-  if (!truncation_) truncation_ = {peer, bytes, room};
+void neighbour_step::truncated(int peer, count_t bytes, count_t space) noexcept {
+  if (!truncation_) truncation_ = {peer, bytes, space};
 }
 
 // From the step; or, if it arrives as a message for which no receive was posted, into memory of its own.
 void neighbour_step::take(std::size_t source, const block& b, const blocks& recv) {
   const int peer = sources_[source];
-  const auto room = detail::as_size(b.bytes());
+  const auto space = detail::as_size(b.bytes());
   std::span<const std::byte> arrived = step_.block(peer);
   std::vector<std::byte> unexpected;
   if (step_.elsewhere(peer)) {
@@ -145,8 +145,8 @@ void neighbour_step::take(std::size_t source, const block& b, const blocks& recv
   } else {
     mpi::abandon(messages_[source], mpi::request_kind::receive);
   }
-  if (arrived.size() > room) truncated(peer, static_cast<count_t>(arrived.size()), b.bytes());
-  const std::size_t n = std::min(arrived.size(), room);
+  if (arrived.size() > space) truncated(peer, static_cast<count_t>(arrived.size()), b.bytes());
+  const std::size_t n = std::min(arrived.size(), space);
   if (n > 0) detail::unpack_first(arrived.data(), static_cast<count_t>(n), place_of(recv, b), b.count, b.element);
 }
 

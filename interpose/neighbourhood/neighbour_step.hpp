@@ -54,7 +54,7 @@ class neighbour_step {
   }
   void write(const blocks& send);
   void take(std::size_t source, const block& b, const blocks& recv);
-  void truncated(int peer, count_t bytes, count_t room) noexcept;
+  void truncated(int peer, count_t bytes, count_t space) noexcept;
   bool messages_complete(const blocks& recv, bool block);
 
   mpi::communicator::lease comm_;

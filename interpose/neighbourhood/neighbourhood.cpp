@@ -38,7 +38,7 @@ bool neighbourhood::is_free(const edge& e, std::uint64_t call) noexcept {
 }
 
 // Whether the slot has so many bytes of pages, which are allocated now if they were not.
-bool neighbourhood::has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept {
+bool neighbourhood::has_space(edge& e, std::uint64_t call, std::size_t bytes) const noexcept {
   std::size_t& taken = e.taken[call % slots];
   if (bytes <= taken) return true;
   if (!detail::mapping::take(slot_of(e, call).data(), most_in_slot_)) return false;
@@ -72,7 +72,7 @@ neighbourhood::eager_sends::~eager_sends() {
     int done = 0;
     if (request == MPI_REQUEST_NULL || (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0))
       continue;
-    mpi::leave_to_library(request);
+    mpi::hand_to_library(request);
     // The MPI library still reads the buffer, so it is never freed.
     // cppcheck-suppress leakReturnValNotUsed
     new std::vector<std::byte>(std::move(held));  // NOLINT
@@ -211,7 +211,7 @@ void neighbour_exchange::write(std::size_t destination) {
     else
       detail::pack(from, b.count, b.element, to);
   };
-  if (neighbourhood::is_free(e, call_) && n_->has_room(e, call_, fits ? header.bytes : 0)) {
+  if (neighbourhood::is_free(e, call_) && n_->has_space(e, call_, fits ? header.bytes : 0)) {
     e.written[call_ % neighbourhood::slots] = call_;
     neighbourhood::slot& s = n_->slot_of(e, call_);
     s.bytes = header.bytes;
@@ -247,18 +247,18 @@ bool neighbour_exchange::take(std::size_t source) {
 
 void neighbour_exchange::deliver(std::size_t source, const std::byte* from, std::size_t bytes) {
   const block b = recv_[static_cast<int>(source)];
-  const auto room = static_cast<std::size_t>(b.bytes());
-  if (bytes > room) too_long(source, static_cast<count_t>(bytes));
+  const auto space = static_cast<std::size_t>(b.bytes());
+  if (bytes > space) too_long(source, static_cast<count_t>(bytes));
   if (bytes > n_->most_in_slot_) {
-    if (room <= n_->most_in_slot_) drop(source, bytes);
+    if (space <= n_->most_in_slot_) drop(source, bytes);
     return;
   }
-  if (room > n_->most_in_slot_) {  // no message comes
+  if (space > n_->most_in_slot_) {  // no message comes
     mpi::abandon(messages_[source], mpi::request_kind::receive);
     --posted_;
   }
   std::byte* const to = static_cast<std::byte*>(recv_.base) + b.offset;
-  if (const std::size_t n = std::min(bytes, room); n > 0) {
+  if (const std::size_t n = std::min(bytes, space); n > 0) {
     if (b.element.contiguous())
       detail::copy_bytes(to, from, n);
     else

@@ -131,7 +131,7 @@ class neighbourhood {
   [[nodiscard]] static std::size_t edge_bytes(std::size_t most_in_slot) noexcept;
   [[nodiscard]] static edge_head& head(const edge& e) noexcept;
   [[nodiscard]] static bool is_free(const edge& e, std::uint64_t call) noexcept;
-  [[nodiscard]] bool has_room(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
+  [[nodiscard]] bool has_space(edge& e, std::uint64_t call, std::size_t bytes) const noexcept;
   [[nodiscard]] bool take_pages();
   // Of a part: its rank's failure record, its destinations here by their numbers here, -1 after the last, its edges.
   [[nodiscard]] std::byte* part_of(int nth) const noexcept { return memory_.data() + detail::as_size(nth) * part_; }

@@ -50,7 +50,7 @@ bool oversubscribed(const std::vector<rank_log>& logs) {
 // The rank that the others wait for, told apart from chance: most of their waiting, and half as much again as for a
 // rank that is last as often as any other. Null if there is none: ranks that are last in turn have no work to give
 // away.
-const std::pair<const int, lateness>* comes_last(const merged& m) {
+const std::pair<const int, lateness>* arrives_last(const merged& m) {
   if (m.waited_for.empty()) return nullptr;
   double all = 0;
   for (const auto& [rank, waited] : m.waited_for) all += waited.seconds;
@@ -88,7 +88,7 @@ std::vector<advice> advise(const std::vector<merged>& sites, double run, bool wa
   constexpr double mostly = 0.5;
   std::vector<advice> all;
   for (const merged& m : sites) {
-    const auto* const worst = waits_for_processors || m.waiting_share() <= mostly ? nullptr : comes_last(m);
+    const auto* const worst = waits_for_processors || m.waiting_share() <= mostly ? nullptr : arrives_last(m);
     if (worst != nullptr && saved_by_balance(m, worst->second) > worth_sharing * run)
       all.push_back({"Balance the work before a call",
                      fmt::format("{} waits {:.0f}% of its time, most of it for rank {}", m.place(),

@@ -41,7 +41,7 @@ class trace_of_all {
     pair_calls();
     pair_messages();
     for (const traced& t : all_) add(t);
-    if (left_out_ > 0 && most >= room_for_tracks()) report_what_is_missing();
+    if (left_out_ > 0 && most >= space_for_tracks()) report_what_is_missing();
     std::ranges::stable_sort(packets_, {}, &timed_packet::nanoseconds);
   }
 
@@ -70,7 +70,7 @@ class trace_of_all {
 
   [[nodiscard]] std::uint64_t most_bytes(const traced& t) const;
   // And the line with the number of missing events.
-  [[nodiscard]] std::uint64_t room_for_tracks() const noexcept {
+  [[nodiscard]] std::uint64_t space_for_tracks() const noexcept {
     constexpr std::uint64_t of_a_rank = 1024;
     return of_a_rank * logs_.size();
   }
@@ -116,7 +116,7 @@ void trace_of_all::take_what_fits(std::uint64_t most) {
   for (std::size_t rank = 0; rank < logs_.size(); ++rank)
     for (const traced_event& e : logs_[rank].events) all_.push_back({static_cast<int>(rank), &e});
   std::ranges::stable_sort(all_, {}, [](const traced& t) { return t.event->begin; });
-  std::uint64_t taken = room_for_tracks();
+  std::uint64_t taken = space_for_tracks();
   std::size_t fit = 0;
   for (; fit < all_.size(); ++fit) {
     const traced& t = all_[fit];

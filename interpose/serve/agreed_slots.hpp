@@ -46,15 +46,15 @@ class agreed_slots {
   agreed_slots& operator=(const agreed_slots&) = delete;
   ~agreed_slots();
 
-  /// Before each start on a communicator of one node: all that the start needs memory for. `ask()` gives the demands
+  /// Before each start on a communicator of one node: all that the start needs memory for. `demand()` gives the demands
   /// when ranks begin to agree. Local. After an error the start is not counted, and may be repeated.
-  template <class Ask>
-  void prepare(MPI_Comm comm, Ask ask) {
+  template <class Demand>
+  void prepare(MPI_Comm comm, Demand demand) {
     if (done_) return;
     if (making_ != nullptr)
       static_cast<void>(making_->join());
     else if (starts_ >= tries)
-      set_up(comm, ask());
+      set_up(comm, demand());
   }
   /// The slots that may do the start for which this rank is prepared. Null where the MPI library does it.
   [[nodiscard]] std::shared_ptr<neighbourhood> candidate() const noexcept {
@@ -68,10 +68,10 @@ class agreed_slots {
     return made_ != nullptr && starts_ > last_of_library_;
   }
   /// In a blocking call: makes them now, for all later starts. Collective.
-  template <class Ask>
-  void finish(MPI_Comm comm, Ask ask) {
+  template <class Demand>
+  void finish(MPI_Comm comm, Demand demand) {
     if (finished_ || !possible()) return;
-    const auto one = [&] { set_up(comm, ask()); };
+    const auto one = [&] { set_up(comm, demand()); };
     if (making_ == nullptr && !done_ && !all_set_up(comm, std::cref(one))) return;
     finish(comm);
   }

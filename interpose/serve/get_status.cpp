@@ -14,14 +14,14 @@ using namespace taquin::interpose;
 namespace {
 
 // The program's array: the requests of it that are passed on, and the places of those and of taquin's.
-struct looked_at {
+struct inspected {
   std::vector<MPI_Request> passed;
   std::vector<int> places;
   std::vector<int> inactive;
   std::vector<int> done;
   int running = 0;
 
-  looked_at(int n, const MPI_Request requests[]) {
+  inspected(int n, const MPI_Request requests[]) {
     for (int i = 0; i < n; ++i) {
       tracked_request* const t = tracked(requests[i]);
       if (t == nullptr || (t->active() && !t->active_by_plan())) {
@@ -42,7 +42,7 @@ struct looked_at {
 
 int intercepted_Request_get_status_all(int n, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   const guard g;
-  looked_at a(n, requests);
+  inspected a(n, requests);
   if (a.size() == n) return TAQUIN_NEXT(Request_get_status_all)(n, a.passed.data(), flag, statuses);
   *flag = 0;
   if (a.running > 0) {
@@ -62,7 +62,7 @@ int intercepted_Request_get_status_all(int n, const MPI_Request requests[], int*
 
 int intercepted_Request_get_status_any(int n, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   const guard g;
-  looked_at a(n, requests);
+  inspected a(n, requests);
   if (!a.done.empty()) {
     *index = a.done.front();
     *flag = 1;
@@ -85,7 +85,7 @@ int intercepted_Request_get_status_any(int n, const MPI_Request requests[], int*
 int intercepted_Request_get_status_some(int n, const MPI_Request requests[], int* count, int indices[],
                                         MPI_Status statuses[]) {
   const guard g;
-  looked_at a(n, requests);
+  inspected a(n, requests);
   int code = MPI_SUCCESS;
   *count = MPI_UNDEFINED;
   if (a.size() > 0) code = TAQUIN_NEXT(Request_get_status_some)(a.size(), a.passed.data(), count, indices, statuses);

@@ -53,8 +53,8 @@ void number_by_file(std::span<common_memory> parts) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
   if (maps == nullptr) return;
   char* text = nullptr;
-  std::size_t room = 0;
-  while (getline(&text, &room, maps.get()) > 0) {
+  std::size_t space = 0;
+  while (getline(&text, &space, maps.get()) > 0) {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t offset = 0;

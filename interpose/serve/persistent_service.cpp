@@ -77,7 +77,7 @@ std::unique_ptr<persistent_service> persistent_service::make(const exchange& x, 
   const auto times = exchange::alltoallv(both->mine_.best().data(), counts, count_view(0, 0), MPI_DOUBLE,
                                          both->all_.data(), counts, count_view(0, candidates), MPI_DOUBLE, x.comm);
   const std::size_t left = memory == unlimited ? unlimited : memory - std::min(memory, taken);
-  on_every_rank(x.comm, [&] { both->telling_.emplace(times, options{.algorithm = "spread_out", .memory = left}); });
+  on_every_rank(x.comm, [&] { both->publishing_.emplace(times, options{.algorithm = "spread_out", .memory = left}); });
   return both;
 }
 
@@ -89,7 +89,7 @@ bool persistent_service::is_next() {
 }
 
 void persistent_service::start() {
-  if (reports()) telling_->start();
+  if (reports()) publishing_->start();
   plan_.start();
   done_ = false;
 }
@@ -102,7 +102,7 @@ bool persistent_service::test() {
     failure_ = std::current_exception();
     done_ = true;
   }
-  if (!done_ || (reports() && !telling_->test())) return false;
+  if (!done_ || (reports() && !publishing_->test())) return false;
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   return true;
 }
@@ -114,7 +114,7 @@ void persistent_service::wait() {
     failure_ = std::current_exception();
   }
   done_ = true;
-  if (reports()) telling_->wait();
+  if (reports()) publishing_->wait();
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -127,7 +127,7 @@ void persistent_service::completed(double seconds) {
   decided_ = true;
   wins_ = mine_.decide(all_) == taquin;
   times_ = {mine_.best()[library], mine_.best()[taquin]};
-  telling_.reset();
+  publishing_.reset();
 }
 
 outcome persistent_service::by_taquin() const { return {plan_.algorithm(), {}, plan_.peak_memory()}; }

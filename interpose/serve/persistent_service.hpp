@@ -43,7 +43,7 @@ class persistent_service final : public served_exchange {
   [[nodiscard]] bool reports() const noexcept;
 
   plan plan_;
-  std::optional<plan> telling_;  // of the times; null once it is decided
+  std::optional<plan> publishing_;  // of the times; null once it is decided
   detail::trial mine_;
   std::vector<double> all_;
   std::uint64_t starts_ = 0;

@@ -51,7 +51,7 @@ leftovers& kept() noexcept {
   return *l;
 }
 
-world ask_world() {
+world query_world() {
   world w;
   TAQUIN_MPI(PMPI_Comm_rank(MPI_COMM_WORLD, &w.rank));
   TAQUIN_MPI(PMPI_Comm_size(MPI_COMM_WORLD, &w.ranks));
@@ -188,7 +188,7 @@ bool all_settings_agree(const world& w) {
 bool agree_to_serve() noexcept {
   try {
     const settings& s = settings::get();
-    const world w = ask_world();
+    const world w = query_world();
     if (w.ranks == 1) return !s.disabled;
     const auto end = clock::now() + std::chrono::duration_cast<clock::duration>(s.init_timeout);
     const int missing = w.rank == 0 ? gather_presence(w, end) : report_presence(w, end);

@@ -35,10 +35,10 @@ struct place {
   std::exception_ptr thrown{};
 };
 
-place make_place(const sparse_call& call, const py::function& room, const std::string& elements) {
+place make_place(const sparse_call& call, const py::function& space, const std::string& elements) {
   const py::gil_scoped_acquire held;
   try {
-    return {at(room(call.total(), copied(call.sources()), copied(call.counts()), elements).cast<std::uintptr_t>())};
+    return {at(space(call.total(), copied(call.sources()), copied(call.counts()), elements).cast<std::uintptr_t>())};
   } catch (const py::cast_error&) {  // pybind11's error for a lack of memory
     return {nullptr, std::make_exception_ptr(std::bad_alloc())};
   } catch (...) {
@@ -48,22 +48,22 @@ place make_place(const sparse_call& call, const py::function& room, const std::s
 
 // Where the result is put. Ranks that give different elements, and a rank that has no memory for its result, are an
 // error on all ranks, before data are received. A rank that knows no elements learns those of the others if some come.
-void* agreed_room(const sparse_call& call, const py::function& room, const std::string& elements, MPI_Comm comm) {
+void* agreed_space(const sparse_call& call, const py::function& space, const std::string& elements, MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  const bool learns = elements.empty() && call.total() > 0;
+  const bool adopts = elements.empty() && call.total() > 0;
   place mine;
-  if (!learns) mine = make_place(call, room, elements);
+  if (!adopts) mine = make_place(call, space, elements);
   const detail::known_elements known(elements);
   const std::uint64_t print = detail::known_elements::fingerprint();
   const auto lacking = [&] { return mine.thrown != nullptr ? static_cast<std::uint64_t>(rank) + 1 : 0; };
-  std::array<std::uint64_t, 4> own{lacking(), print, elements.empty() ? 0 : ~print, learns ? 1U : 0U};
+  std::array<std::uint64_t, 4> own{lacking(), print, elements.empty() ? 0 : ~print, adopts ? 1U : 0U};
   std::array<std::uint64_t, 4> all{};
   patterns::allreduce(own.data(), all.data(), own.size(), MPI_UINT64_T, MPI_MAX, comm);
   const bool any_known = all[1] != 0 || all[2] != 0;
   if (all[3] != 0 || (any_known && all[1] != ~all[2])) {
     const std::string agreed = detail::agree_on_elements(comm, elements);
-    if (learns) mine = make_place(call, room, agreed);
+    if (adopts) mine = make_place(call, space, agreed);
     own[0] = lacking();
     patterns::allreduce(own.data(), all.data(), 1, MPI_UINT64_T, MPI_MAX, comm);
   }
@@ -77,7 +77,7 @@ void* agreed_room(const sparse_call& call, const py::function& room, const std::
 }  // namespace
 
 py::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
-                                const py::object& comm, const py::dict& keywords, const py::function& room,
+                                const py::object& comm, const py::dict& keywords, const py::function& space,
                                 bool counted) {
   choices c;
   read(c, keywords);
@@ -90,7 +90,7 @@ py::object sparse_exchange_once(std::uintptr_t address, const rank_array& destin
     const py::gil_scoped_release released;
     call_guard::await({});
     sparse_call call = detail::sparse_access::make(mine, handle, c.for_exchange(), c.invalid_text_or_null(), nullptr);
-    call.receive(agreed_room(call, room, c.elements, handle));
+    call.receive(agreed_space(call, space, c.elements, handle));
   }
   return counted ? to_python(c.stats) : py::object(py::none());
 }

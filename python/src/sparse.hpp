@@ -18,6 +18,6 @@ using rank_array = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
 /// of the other ranks where this rank has none and some come.
 pybind11::object sparse_exchange_once(std::uintptr_t address, const rank_array& destinations, const count_array& counts,
                                       const pybind11::object& comm, const pybind11::dict& keywords,
-                                      const pybind11::function& room, bool counted);
+                                      const pybind11::function& space, bool counted);
 
 }  // namespace taquin::python

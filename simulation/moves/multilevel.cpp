@@ -20,7 +20,7 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
   if (x.nodes == nullptr || s.largest_node <= 1) return leaf(o.multilevel.levels, x, one_group(s), to);
   const level& nodes = x.nodes->nodes();
   if (nodes.groups() == 1) return leaf(after_first(o.multilevel.levels), x, one_group(s), to);
-  std::size_t half = to.first + 1;
+  std::size_t middle = to.first + 1;
   std::vector<whole_moves::kept> mid;  // the blocks on a rank between the two exchanges
   for (int g = 0; g < nodes.groups(); ++g) {
     const int n = nodes.size(g);
@@ -34,11 +34,11 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
       for (int peer = 0; peer < x.ranks(); ++peer)
         in.add(i, nodes.index[as_size(peer)] % n, x, rank, peer, 0, x.bytes(rank, peer));
     }
-    half = std::max(half, leaf(after_first(o.multilevel.levels), in, inside_of(s, n), {to.all, members, to.first}));
+    middle = std::max(middle, leaf(after_first(o.multilevel.levels), in, inside_of(s, n), {to.all, members, to.first}));
     for (int i = 0; i < n; ++i) mid.push_back({members[as_size(i)], in.received(i)});
   }
-  for (const auto& k : mid) to.all.keep(half - 1, k);
-  std::size_t end = half + 1;
+  for (const auto& k : mid) to.all.keep(middle - 1, k);
+  std::size_t end = middle + 1;
   for (int c = 0; c < nodes.largest(); ++c) {
     whole_exchange across(nodes.groups());
     across.traced = x.traced;
@@ -49,9 +49,9 @@ std::size_t moves_of_multilevel(const whole_exchange& x, const shape& s, const o
         for (const int rank : nodes.members(g))
           if (c < nodes.size(there))
             across.add(g, there, x, rank, nodes.member(there, c), 0, x.bytes(rank, nodes.member(there, c)));
-      to.all.copy(half, {members.back(), across.sent(g), place::scratch, place::scratch});
+      to.all.copy(middle, {members.back(), across.sent(g), place::scratch, place::scratch});
     }
-    end = std::max(end, leaf(o.multilevel.levels, across, column_of(s), {to.all, members, half}));
+    end = std::max(end, leaf(o.multilevel.levels, across, column_of(s), {to.all, members, middle}));
   }
   for (int rank = 0; rank < x.ranks(); ++rank)
     to.all.copy(end - 1, {to.members[as_size(rank)], x.received(rank), place::scratch, place::recv});

@@ -11,7 +11,7 @@ namespace taquin::detail {
 
 // Drawn for a kernel that permits single copy: first the writes into the room, then the receivers' reads.
 std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, const options&, const moves_target& to) {
-  const std::size_t room = payload_allowed(s, false);
+  const std::size_t space = payload_allowed(s, false);
   const int p = x.ranks();
   to.all.through_memory = true;
   to.all.note = "Drawn as where the kernel lets ranks read each other's memory: large blocks are fetched immediately.";
@@ -23,7 +23,7 @@ std::size_t moves_of_shared_memory(const whole_exchange& x, const shape& s, cons
       const int peer = (rank + k) % p;
       const count_t bytes = x.bytes(rank, peer);
       const bool small = bytes <= static_cast<count_t>(mailbox::capacity);
-      if (small || (bytes <= shared_exchange::most_in_payload && shared_exchange::take_payload(bytes, room, used)))
+      if (small || (bytes <= shared_exchange::most_in_payload && shared_exchange::take_payload(bytes, space, used)))
         written += bytes;
       whole_moves::block_list blocks;
       if (x.traced)

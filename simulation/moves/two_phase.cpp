@@ -26,12 +26,13 @@ std::size_t moves_of_two_phase(const whole_exchange& x, const shape& s, const op
     for (int r = 0; r < p; ++r) to.all.copy(round, {to.members[as_size(r)], bytes(r), from, into});
   };
   copy_on_all(to.first, place::send, place::scratch, [&](int r) { return x.sent(r); });
-  const std::size_t half = add_moves(inner_of(o), first, inner_shape(s, phase::first), o, to);
-  for (int r = 0; half > to.first && r < p; ++r) to.all.keep(half - 1, {to.members[as_size(r)], first.received(r)});
-  copy_on_all(half, place::scratch, place::scratch, [&](int r) { return second.sent(r); });
-  const std::size_t end = add_moves(inner_of(o), second, inner_shape(s, phase::second), o, {to.all, to.members, half});
-  copy_on_all(std::max(end, half + 1) - 1, place::scratch, place::recv, [&](int r) { return x.received(r); });
-  return std::max(end, half + 1);
+  const std::size_t middle = add_moves(inner_of(o), first, inner_shape(s, phase::first), o, to);
+  for (int r = 0; middle > to.first && r < p; ++r) to.all.keep(middle - 1, {to.members[as_size(r)], first.received(r)});
+  copy_on_all(middle, place::scratch, place::scratch, [&](int r) { return second.sent(r); });
+  const std::size_t end =
+      add_moves(inner_of(o), second, inner_shape(s, phase::second), o, {to.all, to.members, middle});
+  copy_on_all(std::max(end, middle + 1) - 1, place::scratch, place::recv, [&](int r) { return x.received(r); });
+  return std::max(end, middle + 1);
 }
 
 }  // namespace taquin::detail

@@ -16,22 +16,24 @@ class checked {
 
   friend constexpr checked operator+(checked a, checked b) noexcept {
     checked r = 0;
-    r.over_ = __builtin_add_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
+    r.overflowed_ = __builtin_add_overflow(a.value_, b.value_, &r.value_) || a.overflowed_ || b.overflowed_;
     return r;
   }
   friend constexpr checked operator*(checked a, checked b) noexcept {
     checked r = 0;
-    r.over_ = __builtin_mul_overflow(a.value_, b.value_, &r.value_) || a.over_ || b.over_;
+    r.overflowed_ = __builtin_mul_overflow(a.value_, b.value_, &r.value_) || a.overflowed_ || b.overflowed_;
     return r;
   }
   /// The value, if it fits.
   [[nodiscard]] constexpr count_t value() const noexcept { return value_; }
   /// Within ±most_bytes, and no intermediate result exceeded 64 bits.
-  [[nodiscard]] constexpr bool fits() const noexcept { return !over_ && value_ <= most_bytes && value_ >= -most_bytes; }
+  [[nodiscard]] constexpr bool fits() const noexcept {
+    return !overflowed_ && value_ <= most_bytes && value_ >= -most_bytes;
+  }
 
  private:
   count_t value_;
-  bool over_ = false;
+  bool overflowed_ = false;
 };
 
 }  // namespace taquin::detail

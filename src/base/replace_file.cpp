@@ -30,8 +30,8 @@ bool write_all(int file, std::string_view text) {
     if (n >= 0) {
       text.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
-      pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
-      if (poll(&room, 1, timeout_milliseconds) == 0) return errno = ETIMEDOUT, false;
+      pollfd space{.fd = file, .events = POLLOUT, .revents = 0};
+      if (poll(&space, 1, timeout_milliseconds) == 0) return errno = ETIMEDOUT, false;
     } else if (errno != EINTR) {
       return false;
     }

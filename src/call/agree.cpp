@@ -63,7 +63,7 @@ class dissemination {
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->size_, from.size()));
-      v.learn(theirs);
+      v.merge(theirs);
       all->rounds_.add_up(v, digit, theirs);
     }
   };
@@ -102,7 +102,7 @@ void combine_on_node(channel& node, record& v) {
     if (rank == node.rank()) continue;
     record theirs;
     std::memcpy(&theirs, node.payload(rank), sizeof theirs);
-    v.learn(theirs);
+    v.merge(theirs);
   }
 }
 
@@ -118,15 +118,15 @@ void combine_between(int tag, const agreement_path& path, record& v) {
   internode::record reported{};
   std::memcpy(reported.data(), &v, sizeof v);
   step.publish(reported);
-  const auto learn = [](internode::record& into, const internode::record& from) {
+  const auto merge = [](internode::record& into, const internode::record& from) {
     record all;
     record theirs;
     std::memcpy(&all, into.data(), sizeof all);
     std::memcpy(&theirs, from.data(), sizeof theirs);
-    all.learn(theirs);
+    all.merge(theirs);
     std::memcpy(into.data(), &all, sizeof all);
   };
-  reported = step.complete(learn);
+  reported = step.complete(merge);
   std::memcpy(&v, reported.data(), sizeof v);
 }
 

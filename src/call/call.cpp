@@ -30,7 +30,7 @@ call::presence::presence(const call& c)
 
 void call::set_up(MPI_Comm user, bool counted) {
   user_ = user;
-  mpi::or_abort([this](const std::exception& why) { leave(why); },
+  mpi::or_abort([this](const std::exception& why) { abort(why); },
                 [&] {
                   mpi::communicator* state = mpi::communicator::find(user);
                   const bool first = state == nullptr;
@@ -60,11 +60,11 @@ void call::set_up(MPI_Comm user, bool counted) {
                 });
 }
 
-void call::leave(const std::exception& why) noexcept {
+void call::abort(const std::exception& why) noexcept {
   if (comm_ != nullptr) {
-    comm_->leave(why);
+    comm_->abort(why);
   } else {
-    detail::leave(user_, why);
+    detail::abort_call(user_, why);
   }
 }
 
@@ -100,7 +100,7 @@ bool call::agree_again(const findings& mine, std::string_view what) {
 }
 
 void call::check_idle(std::string_view what) const {
-  if (body_ != nullptr) throw usage_error(fmt::format("{} is started already", what), MPI_ERR_REQUEST);
+  if (operation_ != nullptr) throw usage_error(fmt::format("{} is started already", what), MPI_ERR_REQUEST);
 }
 
 namespace {
@@ -115,14 +115,14 @@ class destroyed_in_progress final : public std::exception {
 
 void call::forget() noexcept {
   if (in_progress() && !mpi::finalized()) {
-    bool over = false;
+    bool done = false;
     try {
       const presence here(*this);
-      over = poll();
+      done = poll();
     } catch (...) {  // it is not over
     }
-    if (!over) leave(destroyed_in_progress());
-    body_ = nullptr;
+    if (!done) abort(destroyed_in_progress());
+    operation_ = nullptr;
   }
   mpi::started::forget();
 }
@@ -131,21 +131,21 @@ void call::poll_for_abort() {
   try {
     mpi::present::poll();
   } catch (...) {
-    body_->failed();
+    operation_->failed();
     throw;
   }
 }
 
 bool call::test() {
-  if (body_ == nullptr) return true;
+  if (operation_ == nullptr) return true;
   return stage([this] {
     try {
-      const bool over = poll();
-      if (!over) poll_for_abort();
-      if (over) body_ = nullptr;
-      return over;
+      const bool done = poll();
+      if (!done) poll_for_abort();
+      if (done) operation_ = nullptr;
+      return done;
     } catch (...) {
-      body_ = nullptr;
+      operation_ = nullptr;
       mpi::started::forget();  // where this rank has noticed the failure after its poll
       throw;
     }
@@ -153,15 +153,15 @@ bool call::test() {
 }
 
 void call::wait() {
-  if (body_ == nullptr) return;
+  if (operation_ == nullptr) return;
   stage([this] {
     try {
       finish();
     } catch (...) {
-      body_ = nullptr;
+      operation_ = nullptr;
       throw;
     }
-    body_ = nullptr;
+    operation_ = nullptr;
   });
 }
 

@@ -48,7 +48,7 @@ class call : private mpi::started {
   /// that not all ranks have makes this rank abort the call, and the others are notified.
   template <class Work>
   auto stage(Work work) {
-    return mpi::or_abort([this](const std::exception& why) { leave(why); },
+    return mpi::or_abort([this](const std::exception& why) { abort(why); },
                          [&] {
                            const presence here(*this);
                            return work();
@@ -86,9 +86,9 @@ class call : private mpi::started {
   void start(Make make, bool by_thread) {
     count();
     stage([&] {
-      operation& body = make();
-      body.start();
-      body_ = &body;
+      operation& made = make();
+      made.start();
+      operation_ = &made;
       begin(by_thread);
     });
   }
@@ -98,7 +98,7 @@ class call : private mpi::started {
   /// Must be called before the started operation is destroyed. If it is not complete this rank aborts the call, because
   /// others may wait for its part.
   void forget() noexcept;
-  [[nodiscard]] bool in_progress() const noexcept { return body_ != nullptr; }
+  [[nodiscard]] bool in_progress() const noexcept { return operation_ != nullptr; }
   /// A rank has aborted a call on the communicator: nothing can be started again.
   [[nodiscard]] bool lost() const noexcept;
 
@@ -151,9 +151,9 @@ class call : private mpi::started {
     std::optional<call_deadline> clock_;
   };
 
-  bool advance() override { return body_->test(); }
-  void await() override { body_->wait(); }
-  void leave(const std::exception& why) noexcept;
+  bool advance() override { return operation_->test(); }
+  void await() override { operation_->wait(); }
+  void abort(const std::exception& why) noexcept;
   void poll_for_abort();
 
   std::uint64_t call_word_;
@@ -163,7 +163,7 @@ class call : private mpi::started {
   MPI_Comm user_ = MPI_COMM_NULL;
   mpi::communicator::lease comm_;
   channel* node_ = nullptr;
-  operation* body_ = nullptr;  // in progress
+  operation* operation_ = nullptr;  // in progress
 };
 
 /// Makes a State(mine, o, more…), which is local, and calls its begin(mine, o, lacks_memory), which synchronizes with

@@ -36,9 +36,9 @@ struct operation_deleter {
   std::pmr::memory_resource* memory = nullptr;
   std::size_t size = 0;
   std::size_t alignment = 0;
-  void operator()(operation* body) const noexcept {
-    void* place = dynamic_cast<void*>(body);
-    std::destroy_at(body);
+  void operator()(operation* made) const noexcept {
+    void* place = dynamic_cast<void*>(made);
+    std::destroy_at(made);
     memory->deallocate(place, size, alignment);
   }
 };

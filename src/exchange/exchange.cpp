@@ -27,7 +27,7 @@ element& known_element(MPI_Datatype type) {
   return known[(bits ^ (bits >> 8U) ^ (bits >> 4U)) % places];
 }
 
-element ask(MPI_Datatype type) {
+element describe_type(MPI_Datatype type) {
   element e;
   e.type = type;
   e.size = mpi::size_of(type);
@@ -51,7 +51,7 @@ element ask(MPI_Datatype type) {
 }
 
 // A missing array that MPI requires becomes an invalid argument of the exchange, which all ranks then report.
-void look_for_arrays(exchange& x) {
+void find_arrays(exchange& x) {
   if (x.recv.counts.missing() || x.recv.displs.missing())
     detail::invalid_exchange::set(x, "null receive counts or displacements");
   if (x.send.counts.missing() || x.send.displs.missing())
@@ -65,7 +65,7 @@ void finish(exchange& x) {
   x.in_place = x.send.base == MPI_IN_PLACE;
   if (x.in_place) x.send = x.recv;
   if (x.recv.base == MPI_IN_PLACE) detail::invalid_exchange::set(x, detail::in_place_receive_text);
-  look_for_arrays(x);
+  find_arrays(x);
 }
 
 // `known` is compared before the type's size and extent are requested from the MPI library: most calls have one type
@@ -89,7 +89,7 @@ void fill(exchange& x, blocks& b, const void* base, const count_view& counts, co
 element element::of(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL) return {};
   const element& known = known_element(type);
-  return known.type == type ? known : ask(type);
+  return known.type == type ? known : describe_type(type);
 }
 
 exchange exchange::alltoall(const void* sendbuf, count_t sendcount, MPI_Datatype sendtype, void* recvbuf,

@@ -109,7 +109,7 @@ struct property_record {
 #include "exchange/properties.def"
     unmatched = mine.unmatched;
   }
-  void learn(const property_record& theirs) noexcept {
+  void merge(const property_record& theirs) noexcept {
     for (std::size_t i = 0; i < slots; ++i) numbers[i] = std::max(numbers[i], theirs.numbers[i]);
     invalid_rank = std::max(invalid_rank, theirs.invalid_rank);
     flags |= theirs.flags;
@@ -120,7 +120,7 @@ struct property_record {
 #define TAQUIN_PROPERTY(NAME, COMBINE) all.NAME = combine::COMBINE::get(numbers.data() + (NAME));
 #define TAQUIN_FLAG(NAME, COMBINE) all.NAME = ((flags >> NAME##_bit & 1U) != 0) == combine::COMBINE::reported;
 #include "exchange/properties.def"
-    all.unmatched = all.untold ? 0 : unmatched;
+    all.unmatched = all.unpublished ? 0 : unmatched;
     return all;
   }
 };

@@ -64,22 +64,22 @@ std::size_t common_run(const layout& from, const layout& to, const layout_option
   return elements;
 }
 
-std::size_t grouped_sizes::left_of(std::size_t room, std::size_t ranks) {
-  return room - std::min(room, least_of_exchange(ranks) + 2 * numbers_of_ranks::bytes(ranks));
+std::size_t grouped_sizes::left_of(std::size_t space, std::size_t ranks) {
+  return space - std::min(space, least_of_exchange(ranks) + 2 * numbers_of_ranks::bytes(ranks));
 }
 
-grouped_sizes grouped_sizes::within(std::size_t room, std::size_t streams, std::size_t most, std::size_t ranks,
+grouped_sizes grouped_sizes::within(std::size_t space, std::size_t streams, std::size_t most, std::size_t ranks,
                                     std::size_t run, std::size_t scratch) {
   grouped_sizes s{.streams = streams, .exchange = least_of_exchange(ranks)};
   // The exchange has a half of what is left.
-  const std::size_t half = left_of(room, ranks) / 2;
-  s.page = grouping::page_for(streams, most, half);
-  const std::size_t whole = grouping::whole_page_for(streams, most, half, run);
+  const std::size_t share = left_of(space, ranks) / 2;
+  s.page = grouping::page_for(streams, most, share);
+  const std::size_t whole = grouping::whole_page_for(streams, most, share, run);
   s.whole = whole > 0 &&
-            grouping::bytes(streams, whole, most, true) <= std::max(half, grouping::bytes(streams, s.page, most));
+            grouping::bytes(streams, whole, most, true) <= std::max(share, grouping::bytes(streams, s.page, most));
   if (s.whole) s.page = whole;
   s.scratch = std::max(grouping::bytes(streams, s.page, most, s.whole) + alignment, scratch);
-  if (s.bytes(ranks) < room) s.exchange += std::min(room - s.bytes(ranks), most / 4);
+  if (s.bytes(ranks) < space) s.exchange += std::min(space - s.bytes(ranks), most / 4);
   return s;
 }
 
@@ -88,8 +88,8 @@ std::size_t grouped_sizes::bytes(std::size_t ranks) const noexcept {
 }
 
 void grouped_exchange::join(std::byte* data, MPI_Comm comm) {
-  count(move_.leaving, move_.to, out_);
-  count(move_.coming, move_.from, in_);
+  count(move_.outgoing, move_.to, out_);
+  count(move_.incoming, move_.from, in_);
   const auto view = [](const std::pmr::vector<count_t>& list) { return count_view(list.data()); };
   taquin::options o;
   o.algorithm = "in_place";
@@ -115,7 +115,7 @@ void grouped_exchange::start(std::byte* data) {
   moved_ = {};
   with_groups(as_size(move_.to.processes()), [&](grouping& g) {
     g.group(
-        data, [&](auto f) { move_.leaving.forward(f); }, grouping::put_together);
+        data, [&](auto f) { move_.outgoing.forward(f); }, grouping::put_together);
   });
   plan_->start();
 }
@@ -135,7 +135,7 @@ failure::block_map grouped_exchange::standing() const {
 void grouped_exchange::finish(std::byte* data) {
   with_groups(as_size(move_.from.processes()), [&](grouping& g) {
     g.scatter(
-        data, [&](auto f) { move_.coming.forward(f); }, [&](auto f) { move_.coming.backward(f); });
+        data, [&](auto f) { move_.incoming.forward(f); }, [&](auto f) { move_.incoming.backward(f); });
   });
 }
 

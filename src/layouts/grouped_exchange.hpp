@@ -23,13 +23,13 @@
 
 namespace taquin::detail {
 
-/// The data that move. `leaving`: this rank's runs by their targets' positions in the grid of `to`; `coming`: by their
-/// sources' in that of `from`. `most`: bytes of the largest part of any rank.
+/// The data that move. `outgoing`: this rank's runs by their targets' positions in the grid of `to`; `incoming`: by
+/// their sources' in that of `from`. `most`: bytes of the largest part of any rank.
 struct array_move {
   const layout& from;
   const layout& to;
-  const owner_runs& leaving;
-  const owner_runs& coming;
+  const owner_runs& outgoing;
+  const owner_runs& incoming;
   std::size_t most;
   std::size_t ranks;
   const layout_options& options;
@@ -50,13 +50,13 @@ struct grouped_sizes {
   bool whole = false;        ///< all runs consist of whole pages
   std::size_t scratch = 0;   ///< bytes for the rank's own steps
   std::size_t exchange = 0;  ///< bytes that the exchange in place may take
-  /// The same on all ranks: the largest that are worth it within `room`, or the least. `most`: bytes of the largest
+  /// The same on all ranks: the largest that are worth it within `space`, or the least. `most`: bytes of the largest
   /// part of any rank. `run`: bytes of which the length of every run of every rank is a multiple. `scratch`: that there
   /// is in any case.
-  static grouped_sizes within(std::size_t room, std::size_t streams, std::size_t most, std::size_t ranks,
+  static grouped_sizes within(std::size_t space, std::size_t streams, std::size_t most, std::size_t ranks,
                               std::size_t run, std::size_t scratch);
-  /// The rest of `room`, for the rank's own steps and for more than the least exchange.
-  static std::size_t left_of(std::size_t room, std::size_t ranks);
+  /// The rest of `space`, for the rank's own steps and for more than the least exchange.
+  static std::size_t left_of(std::size_t space, std::size_t ranks);
   /// All that it takes.
   [[nodiscard]] std::size_t bytes(std::size_t ranks) const noexcept;
 };

@@ -7,12 +7,12 @@
 #include <memory_resource>
 #include <vector>
 
-#include "layouts/dealer.hpp"
+#include "layouts/partitioner.hpp"
 
 namespace taquin::detail {
 
-/// Partitions the runs into pages of one stream each (a dealer), moves the pages of each stream together along cycles,
-/// and appends the bytes that fill no page. Back: the same steps in the reverse order.
+/// Partitions the runs into pages of one stream each (`partitioner`), moves the pages of each stream together along
+/// cycles, and appends the bytes that fill no page. Back: the same steps in the reverse order.
 ///
 /// Where every run is whole pages nothing is partitioned: pages only change places.
 ///
@@ -21,11 +21,11 @@ class grouping {
  public:
   /// Bytes that it takes from its memory for arrays of at most `most` bytes.
   static std::size_t bytes(std::size_t streams, std::size_t page_bytes, std::size_t most, bool whole = false) noexcept;
-  /// The size of a page: the one that needs least memory, or a larger one within `room`.
-  static std::size_t page_for(std::size_t streams, std::size_t most, std::size_t room) noexcept;
+  /// The size of a page: the one that needs least memory, or a larger one within `space`.
+  static std::size_t page_for(std::size_t streams, std::size_t most, std::size_t space) noexcept;
   /// The largest worthwhile page of which all runs consist, if their lengths are multiples of `run` bytes: within
-  /// `room`, or the one that needs least memory. 0: there is none.
-  static std::size_t whole_page_for(std::size_t streams, std::size_t most, std::size_t room, std::size_t run) noexcept;
+  /// `space`, or the one that needs least memory. 0: there is none.
+  static std::size_t whole_page_for(std::size_t streams, std::size_t most, std::size_t space, std::size_t run) noexcept;
 
   /// `whole`: all runs will consist of whole pages.
   grouping(std::size_t streams, std::size_t page_bytes, std::size_t most, std::pmr::memory_resource* memory,
@@ -54,17 +54,18 @@ class grouping {
     std::size_t full = 0;
     forward([&](std::size_t stream, std::size_t n) {
       const auto on_page = [&](std::size_t s) { record_page(full, s); };
-      whole_ ? dealer_.pretend(stream, n, on_page) : dealer_.deal(data, stream, n, on_page);
+      whole_ ? partitioner_.pretend(stream, n, on_page) : partitioner_.partition(data, stream, n, on_page);
     });
     bring_pages_together(data, full);  // now first_ is the end of each stream
     if (whole_) return;
     std::size_t rests = 0;
-    for (std::size_t s = 0; s < streams_; ++s) rests += dealer_.rest_bytes(s);
+    for (std::size_t s = 0; s < streams_; ++s) rests += partitioner_.rest_bytes(s);
     for (std::size_t s = streams_; s-- > 0;) {  // rests come in between: from the last stream on, all moves go up
-      rests -= dealer_.rest_bytes(s);
+      rests -= partitioner_.rest_bytes(s);
       const std::size_t first = s == 0 ? 0 : first_[s - 1];
       std::byte* const pages = data + first * page_;
-      const parts p{pages, (first_[s] - first) * page_, dealer_.rest(s), dealer_.rest_bytes(s), pages + rests};
+      const parts p{pages, (first_[s] - first) * page_, partitioner_.rest(s), partitioner_.rest_bytes(s),
+                    pages + rests};
       if (p.bytes + p.rest_bytes > 0) put(s, p);
     }
   }
@@ -74,11 +75,11 @@ class grouping {
     restart();
     std::size_t full = 0;
     forward([&](std::size_t stream, std::size_t n) {
-      dealer_.pretend(stream, n, [&](std::size_t s) { record_page(full, s); });
+      partitioner_.pretend(stream, n, [&](std::size_t s) { record_page(full, s); });
     });
     take_apart(data, full);
     if (whole_) return;
-    backward([&](std::size_t stream, std::size_t n) { dealer_.collect(data, stream, n); });
+    backward([&](std::size_t stream, std::size_t n) { partitioner_.gather(data, stream, n); });
   }
 
  private:
@@ -96,7 +97,7 @@ class grouping {
   std::size_t streams_;
   std::size_t page_;
   bool whole_;
-  dealer dealer_;
+  partitioner partitioner_;
   std::pmr::vector<std::uint32_t> pages_;
   std::pmr::vector<std::size_t> first_;  // page of each stream
   std::pmr::vector<std::byte> spare_;

@@ -183,9 +183,9 @@ class one_array_mover final : public layout_mover, private layout_call {
     coming_.emplace(runs_of(to, from, false, rank));
     const problem p = describe_problem();
     const std::size_t held = copies() + all.max_rank_bytes;
-    const std::size_t room = std::min(all.memory - std::min<std::size_t>(all.memory, held), worth(p));
-    order_.emplace(p.order(), p.extents(), element_, grouped_sizes::left_of(room, p.ranks) / 2);
-    const grouped_sizes sizes = grouped_sizes::within(room, p.streams, p.most, p.ranks,
+    const std::size_t space = std::min(all.memory - std::min<std::size_t>(all.memory, held), worth(p));
+    order_.emplace(p.order(), p.extents(), element_, grouped_sizes::left_of(space, p.ranks) / 2);
+    const grouped_sizes sizes = grouped_sizes::within(space, p.streams, p.most, p.ranks,
                                                       common_run(from, to, options) * element_, order_->bytes());
     need(held + sizes.bytes(p.ranks), all.memory, [&] { return held + worth(p); });
     budget.charge(held);
@@ -233,18 +233,18 @@ class one_array_mover final : public layout_mover, private layout_call {
     return static_cast<std::size_t>(pages) + p.most / 64 + std::min(p.most / 4, enough) + 300 * p.ranks + 25000;
   }
 
-  // The elements of a rank in `mine`, by the positions of `theirs`. `leaving`: mine is the source.
-  [[nodiscard]] owner_runs runs_of(const layout& mine, const layout& theirs, bool leaving, int rank) const {
+  // The elements of a rank in `mine`, by the positions of `theirs`. `outgoing`: mine is the source.
+  [[nodiscard]] owner_runs runs_of(const layout& mine, const layout& theirs, bool outgoing, int rank) const {
     std::array<int, most_dimensions> at{};
     layout_access::coordinates(mine, rank, std::span(at).first(axes()));
-    std::array<distributed_axis, most_dimensions> dealt{};
+    std::array<distributed_axis, most_dimensions> common_axes{};
     for (std::size_t k = 0; k < axes(); ++k) {
       const auto d = as_size(layout_access::axis(from, k));
-      const std::size_t m = leaving ? d : there(d);
-      const std::size_t t = leaving ? there(d) : d;
-      dealt[k] = {&mine.dimensions()[m], at[m], &theirs.dimensions()[t], layout_access::grid_stride(theirs, t)};
+      const std::size_t m = outgoing ? d : there(d);
+      const std::size_t t = outgoing ? there(d) : d;
+      common_axes[k] = {&mine.dimensions()[m], at[m], &theirs.dimensions()[t], layout_access::grid_stride(theirs, t)};
     }
-    return {std::span(dealt).first(axes()), element_};
+    return {std::span(common_axes).first(axes()), element_};
   }
 
   std::byte* data_ = nullptr;

@@ -28,7 +28,7 @@ void bring_behind(std::span<T> list, std::size_t from, std::size_t to) {
 }  // namespace
 
 axis_permutation::axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element,
-                                   std::size_t room)
+                                   std::size_t space)
     : element_(element) {
   std::array<int, most_dimensions> axis{};
   std::array<count_t, most_dimensions> extent{};
@@ -45,7 +45,7 @@ axis_permutation::axis_permutation(std::span<const int> order, std::span<const c
     if (s.large) {
       s.bytes += (matrix + 63) / 64 * sizeof(std::uint64_t);
     } else {
-      s.how = transposition::plan(matrix * inner, inner, room - std::min(room, alignment));
+      s.how = transposition::plan(matrix * inner, inner, space - std::min(space, alignment));
       s.bytes += s.how.footprint(matrix * inner);
     }
     all_[count_++] = s;

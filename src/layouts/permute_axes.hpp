@@ -17,8 +17,8 @@ namespace taquin::detail {
 class axis_permutation {
  public:
   /// Axis k of the result, from the slowest to the fastest, is axis order[k] of the present array. `most`: the extents
-  /// of the largest array of any rank, in the present order; within `room` bytes if that is possible.
-  axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element, std::size_t room);
+  /// of the largest array of any rank, in the present order; within `space` bytes if that is possible.
+  axis_permutation(std::span<const int> order, std::span<const count_t> most, std::size_t element, std::size_t space);
 
   /// The scratch memory that run() takes, of arrays that are no larger.
   [[nodiscard]] std::size_t bytes() const noexcept;

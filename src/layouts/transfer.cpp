@@ -10,7 +10,7 @@ namespace taquin::detail {
 
 std::size_t transfer_sizes::bytes(std::size_t axes, std::size_t element) const noexcept {
   return 3 * layout_transfer::stream::bytes(axes, runs) + chunk_copier::bytes(axes) +
-         mpi::request_set::bytes(2 * slots) + 2 * slots * as_size(elements) * element;
+         mpi::request_set::bytes(2 * buffers) + 2 * buffers * as_size(elements) * element;
 }
 
 namespace {
@@ -37,14 +37,14 @@ transfer_sizes transfer_sizes::within(std::size_t memory, std::size_t axes, std:
   constexpr std::size_t least_chunk = 4096;
   transfer_sizes s;
   s.runs = std::clamp<std::size_t>(memory / 4 / bytes_of_run(axes, element), 1, most_runs);
-  for (s.slots = in_flight > 0 ? std::min(as_size(in_flight), std::size_t{16}) : 4; s.slots > 0; --s.slots) {
+  for (s.buffers = in_flight > 0 ? std::min(as_size(in_flight), std::size_t{16}) : 4; s.buffers > 0; --s.buffers) {
     s.elements = 0;
     const std::size_t fixed = s.bytes(axes, element);
     const std::size_t most_chunk =
-        std::clamp((usual - std::min(usual, fixed)) / (2 * s.slots), usual_chunk, largest_chunk);
-    const std::size_t room = memory > fixed ? (memory - fixed) / (2 * s.slots) : 0;
-    s.elements = static_cast<count_t>(std::max<std::size_t>(std::min(room, most_chunk), element) / element);
-    if (s.slots == 1 || room >= std::max(least_chunk, element)) break;
+        std::clamp((usual - std::min(usual, fixed)) / (2 * s.buffers), usual_chunk, largest_chunk);
+    const std::size_t space = memory > fixed ? (memory - fixed) / (2 * s.buffers) : 0;
+    s.elements = static_cast<count_t>(std::max<std::size_t>(std::min(space, most_chunk), element) / element);
+    if (s.buffers == 1 || space >= std::max(least_chunk, element)) break;
   }
   if (s.bytes(axes, element) > memory) return {};
   return s;
@@ -89,7 +89,7 @@ layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes
     : shape_(shape),
       sizes_(sizes),
       element_(element),
-      slot_bytes_(as_size(sizes.elements) * element),
+      buffer_bytes_(as_size(sizes.elements) * element),
       comm_(comm),
       tag_(tag),
       sent_(*this, true, memory),
@@ -97,8 +97,8 @@ layout_transfer::layout_transfer(const layout_shape& shape, const transfer_sizes
       unpacked_(*this, false, memory),
       copier_(shape.problem.axes.size(), element, memory, part),
       change_(change),
-      staging_(2 * sizes.slots * slot_bytes_, memory),
-      requests_(2 * sizes.slots, memory) {
+      staging_(2 * sizes.buffers * buffer_bytes_, memory),
+      requests_(2 * sizes.buffers, memory) {
   requests_.describe_by(this);
 }
 
@@ -114,19 +114,19 @@ void layout_transfer::start() {
 bool layout_transfer::receive() {
   bool any = false;
   for (;;) {
-    for (; waiting_ < sizes_.slots && !posted_.at_end(); posted_.next()) {
-      requests_.receive(sizes_.slots + next_post_, slot(sizes_.slots + next_post_),
+    for (; waiting_ < sizes_.buffers && !posted_.at_end(); posted_.next()) {
+      requests_.receive(sizes_.buffers + next_post_, buffer(sizes_.buffers + next_post_),
                         static_cast<int>(chunk_bytes(posted_)), MPI_BYTE, posted_.peer(), tag_, comm_.get());
-      next_post_ = (next_post_ + 1) % sizes_.slots;
+      next_post_ = (next_post_ + 1) % sizes_.buffers;
       ++waiting_;
       any = true;
     }
-    if (waiting_ == 0 || requests_.active(sizes_.slots + next_unpack_)) return any;
-    copier_.unpack(unpacked_.walk, slot(sizes_.slots + next_unpack_), to_);
+    if (waiting_ == 0 || requests_.active(sizes_.buffers + next_unpack_)) return any;
+    copier_.unpack(unpacked_.walk, buffer(sizes_.buffers + next_unpack_), to_);
     bytes_copied_ += chunk_bytes(unpacked_);
     ++done_.received;
     unpacked_.next();
-    next_unpack_ = (next_unpack_ + 1) % sizes_.slots;
+    next_unpack_ = (next_unpack_ + 1) % sizes_.buffers;
     --waiting_;
     any = true;
   }
@@ -140,14 +140,14 @@ bool layout_transfer::send() {
     copier_.copy(sent_.walk, from_, to_);
   } else {
     if (requests_.active(next_send_)) return false;
-    copier_.pack(sent_.walk, from_, slot(next_send_));
-    change_.apply(slot(next_send_), bytes);
+    copier_.pack(sent_.walk, from_, buffer(next_send_));
+    change_.apply(buffer(next_send_), bytes);
     if (sent_.own()) {
-      copier_.unpack(sent_.walk, slot(next_send_), to_);
+      copier_.unpack(sent_.walk, buffer(next_send_), to_);
     } else {
-      requests_.send_synchronously(next_send_, slot(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(), tag_,
-                                   comm_.get());
-      next_send_ = (next_send_ + 1) % sizes_.slots;
+      requests_.send_synchronously(next_send_, buffer(next_send_), static_cast<int>(bytes), MPI_BYTE, sent_.peer(),
+                                   tag_, comm_.get());
+      next_send_ = (next_send_ + 1) % sizes_.buffers;
       ++messages_;
       bytes_sent_ += bytes;
     }
@@ -160,7 +160,7 @@ bool layout_transfer::send() {
 
 // False where this rank waits for others.
 bool layout_transfer::progress() {
-  const auto capacity = [&](std::size_t) { return static_cast<count_t>(slot_bytes_); };
+  const auto capacity = [&](std::size_t) { return static_cast<count_t>(buffer_bytes_); };
   bool any = requests_.in_flight() > 0 && requests_.test_some([](std::size_t, const MPI_Status&) {}, capacity) > 0;
   any = receive() || any;
   return send() || any;

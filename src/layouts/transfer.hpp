@@ -29,9 +29,9 @@ namespace taquin::detail {
 
 /// Sizes that are the same on all ranks.
 struct transfer_sizes {
-  count_t elements = 1;   ///< of a chunk
-  std::size_t runs = 1;   ///< of a chunk, in each dimension
-  std::size_t slots = 1;  ///< chunks in flight, in each direction
+  count_t elements = 1;     ///< of a chunk
+  std::size_t runs = 1;     ///< of a chunk, in each dimension
+  std::size_t buffers = 1;  ///< chunks in flight, in each direction
 
   /// Bytes that a transfer takes from its memory.
   [[nodiscard]] std::size_t bytes(std::size_t axes, std::size_t element) const noexcept;
@@ -97,13 +97,15 @@ class layout_transfer final : public operation, private mpi::awaited {
   [[nodiscard]] std::size_t chunk_bytes(const stream& s) const noexcept {
     return static_cast<std::size_t>(s.walk.elements()) * element_;
   }
-  [[nodiscard]] std::byte* slot(std::size_t number) const noexcept { return staging_.data() + number * slot_bytes_; }
+  [[nodiscard]] std::byte* buffer(std::size_t number) const noexcept {
+    return staging_.data() + number * buffer_bytes_;
+  }
   void describe(mpi::wait_record& to) const override;
 
   const layout_shape& shape_;
   transfer_sizes sizes_;
   std::size_t element_;
-  std::size_t slot_bytes_;
+  std::size_t buffer_bytes_;
   mpi::communicator& comm_;
   int tag_;
   local_array from_;

@@ -10,27 +10,27 @@
 namespace taquin::mpi {
 
 /// Runs `call()`, stages that all ranks go through together, and returns its result. An error that not all ranks have
-/// makes this rank abort the call, while the others continue or wait for it: `leave` is called with the error before it
+/// makes this rank abort the call, while the others continue or wait for it: `abort` is called with the error before it
 /// is rethrown.
-template <class Leave, class Call>
-auto or_abort(Leave leave, Call call) {
+template <class Abort, class Call>
+auto or_abort(Abort abort, Call call) {
   try {
     return call();
   } catch (const error& e) {
-    if (!e.collective()) leave(e);
+    if (!e.collective()) abort(e);
     throw;
   } catch (const std::exception& e) {
-    leave(e);
+    abort(e);
     throw;
   } catch (...) {  // thrown by an allocator of the user's
-    leave(std::runtime_error("an exception that is no std::exception"));
+    abort(std::runtime_error("an exception that is no std::exception"));
     throw;
   }
 }
 
 template <class Call>
 auto or_abort(communicator& comm, Call call) {
-  return or_abort([&](const std::exception& why) { comm.leave(why); }, call);
+  return or_abort([&](const std::exception& why) { comm.abort(why); }, call);
 }
 
 }  // namespace taquin::mpi

@@ -176,18 +176,18 @@ void communicator::own(MPI_Comm made) {
   abort_tag_ = largest_tag(comm_);
 }
 
-void communicator::leave(const std::exception& why) noexcept {
+void communicator::abort(const std::exception& why) noexcept {
   if (left_.exchange(true)) return;
   const abort_reason r(why, rank_);
   abort_message_.rank = r.first;
   std::ranges::copy(r.why.substr(0, abort_message_.why.size() - 1), abort_message_.why.begin());
-  if (record != nullptr) record->leave(r.first, r.why);
+  if (record != nullptr) record->abort(r.first, r.why);
   if (comm_ == MPI_COMM_NULL || finalized()) return;
   for (int k = 1; k < size_; ++k) {
     MPI_Request sent = MPI_REQUEST_NULL;
     if (PMPI_Isend(&abort_message_, sizeof abort_message_, MPI_BYTE, (rank_ + k) % size_, abort_tag_, comm_, &sent) ==
         MPI_SUCCESS)
-      leave_to_library(sent);
+      hand_to_library(sent);
   }
   revoke_after(why, comm_);
 }
@@ -353,7 +353,7 @@ void refuse_without(int who, std::string_view why, const call_record& r) {
                      MPI_ERR_OTHER, who, why);
 }
 
-void call_record::leave(int first, std::string_view why) noexcept {
+void call_record::abort(int first, std::string_view why) noexcept {
   if (lost.exchange(true)) return;
   abort_record* const to = shown.load();
   if (to == nullptr) return;

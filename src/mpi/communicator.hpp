@@ -88,7 +88,7 @@ class communicator final : public detail::outliving {
 
   /// Called when an error makes this rank abort a call. The rank cannot use the communicator any more. All others are
   /// notified, and their waits end with peer_aborted. Does nothing the second time.
-  void leave(const std::exception& why) noexcept;
+  void abort(const std::exception& why) noexcept;
   /// Throws peer_aborted if another rank is known to have aborted.
   void check_for_aborts();
   /// MPI_Wait for a request of this thread's, which may also end with peer_aborted; returns MPI's result.

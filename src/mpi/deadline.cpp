@@ -66,8 +66,8 @@ deadline::all_are_here::~all_are_here() {
 void deadline::poll_clock(const awaited* what) {
   const double longest_gap = seconds_ / 10;
   const double now = PMPI_Wtime();
-  started_at_ += std::max(now - looked_ - longest_gap, 0.0);
-  looked_ = now;
+  started_at_ += std::max(now - polled_ - longest_gap, 0.0);
+  polled_ = now;
   if (reported_ || waited() < seconds_ || (not_before_ > 0 && PMPI_Wtime() < not_before_)) return;
   reported_ = true;
   expired(what);

@@ -79,7 +79,7 @@ class deadline {
   [[nodiscard]] double waited() const;
 
  private:
-  void begin() noexcept { started_at_ = looked_ = PMPI_Wtime(); }
+  void begin() noexcept { started_at_ = polled_ = PMPI_Wtime(); }
   void poll_clock(const awaited* what);
   /// Once, after the timeout.
   virtual void expired(const awaited* what) = 0;
@@ -87,7 +87,7 @@ class deadline {
   static constinit thread_local deadline* current_;
   deadline* outer_;
   double started_at_ = 0;
-  double looked_ = 0;  // at the clock
+  double polled_ = 0;  // at the clock
   double seconds_;
   double not_before_ = 0;  // when it may expire
   bool reported_ = false;

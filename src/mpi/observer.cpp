@@ -9,9 +9,9 @@ thread_local bool unobserved::here_ = false;
 
 const taquin_observer* observer() noexcept {
   static const taquin_observer* const found = []() -> const taquin_observer* {
-    using ask = const taquin_observer* (*)();
+    using getter = const taquin_observer* (*)();
     void* const exported = dlsym(RTLD_DEFAULT, "taquin_observer_2");
-    return exported == nullptr ? nullptr : reinterpret_cast<ask>(exported)();
+    return exported == nullptr ? nullptr : reinterpret_cast<getter>(exported)();
   }();
   return found;
 }

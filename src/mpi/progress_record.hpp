@@ -39,7 +39,7 @@ struct alignas(64) call_record {
   /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. It has no other user.
   void renew(const call_record& fresh) noexcept;
   /// This rank aborts a call; `first`: the rank that has done so first, and its error.
-  void leave(int first, std::string_view why) noexcept;
+  void abort(int first, std::string_view why) noexcept;
 };
 static_assert(sizeof(call_record) == 64);
 

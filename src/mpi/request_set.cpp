@@ -39,7 +39,7 @@ void refuse_truncation(const truncation& t, int rank) {
 
 // Open MPI that survives failures ends the program if a send fails after its request was freed, as one to a rank that
 // has died: there requests are kept until they are complete.
-void leave_to_library(MPI_Request& request) noexcept {
+void hand_to_library(MPI_Request& request) noexcept {
   const MPI_Request mine = std::exchange(request, MPI_REQUEST_NULL);
   MPI_Request freed = mine;
   if (mine == MPI_REQUEST_NULL) return;
@@ -76,7 +76,7 @@ bool abandon(MPI_Request& request, request_kind what) noexcept {
   }
   const bool persistent = what == request_kind::persistent_send || what == request_kind::persistent_receive;
   // Also a request that has failed: some MPI libraries keep it.
-  if (!persistent) leave_to_library(request);
+  if (!persistent) hand_to_library(request);
   request = MPI_REQUEST_NULL;
   return pending;
 }

@@ -34,7 +34,7 @@ enum class request_kind : std::uint8_t { send, receive, persistent_send, persist
 bool abandon(MPI_Request& request, request_kind what) noexcept;
 
 /// Stops waiting for this send: the MPI library completes it by itself.
-void leave_to_library(MPI_Request& request) noexcept;
+void hand_to_library(MPI_Request& request) noexcept;
 
 /// A message that is longer than its buffer.
 struct truncation {

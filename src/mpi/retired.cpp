@@ -60,12 +60,13 @@ int communicator::free() noexcept {
 int communicator::retire() noexcept {
   free_retired();
   if (size_ == 1 || ends) return free();  // at the end no communicator is made that could get the context
-  int over = 0;
-  if (PMPI_Ibarrier(comm_, &retires_) != MPI_SUCCESS || PMPI_Test(&retires_, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+  int complete = 0;
+  if (PMPI_Ibarrier(comm_, &retires_) != MPI_SUCCESS ||
+      PMPI_Test(&retires_, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
     keep_for_ever();
     return MPI_SUCCESS;
   }
-  if (over != 0) return free();
+  if (complete != 0) return free();
   queue::all().append(*this);
   ++retired_now;
   return MPI_SUCCESS;
@@ -76,13 +77,13 @@ void communicator::free_retired() noexcept {
   for (int left = std::min(retired_now.load(std::memory_order_relaxed), at_once); left > 0; --left) {
     communicator* const c = queue::all().take();
     if (c == nullptr) return;
-    int over = 0;
-    if (PMPI_Test(&c->retires_, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0) {
+    int complete = 0;
+    if (PMPI_Test(&c->retires_, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0) {
       queue::all().append(*c);
       continue;
     }
     --retired_now;
-    if (over != 0)
+    if (complete != 0)
       c->free();
     else
       c->keep_for_ever();

@@ -18,7 +18,7 @@ int number_of(hwloc_topology_t machine, hwloc_const_cpuset_t set, hwloc_obj_type
   return object == nullptr ? -1 : static_cast<int>(object->logical_index);
 }
 
-binding ask() {
+binding query() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {};
   const std::unique_ptr<hwloc_topology, void (*)(hwloc_topology_t)> machine(raw, hwloc_topology_destroy);
@@ -38,7 +38,7 @@ binding ask() {
 }  // namespace
 
 binding binding_of_process() {
-  static const binding found = ask();
+  static const binding found = query();
   return found;
 }
 

@@ -44,7 +44,7 @@ const mpi::attribute<comm_channel>& kept() {
 }
 
 // Whether there is memory for one more channel. If not, a warning is printed once.
-bool room_for(std::size_t bytes) {
+bool space_for(std::size_t bytes) {
   if (bytes_of_channels + bytes <= most_channel_bytes) return true;
   channels_of_process::get().drop_all();
   if (bytes_of_channels + bytes <= most_channel_bytes) return true;
@@ -69,7 +69,7 @@ class members {
     if (!are_few()) more_.reset(new (std::nothrow) node_member[ranks_]);
   }
   [[nodiscard]] bool are_few() const noexcept { return ranks_ <= few_.size(); }
-  [[nodiscard]] bool have_room() const noexcept { return are_few() || more_ != nullptr; }
+  [[nodiscard]] bool have_space() const noexcept { return are_few() || more_ != nullptr; }
   [[nodiscard]] std::span<node_member> all() noexcept { return {are_few() ? few_.data() : more_.get(), ranks_}; }
 
  private:
@@ -100,9 +100,9 @@ comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
 }
 
 // All objects that `fresh`, which a new communicator will have, would get from make().
-void serve(kept_channel spare, comm_channel& fresh) noexcept {
-  spare.record->renew(*fresh.record);
-  static_cast<kept_channel&>(fresh) = std::move(spare);
+void serve(kept_channel cached, comm_channel& fresh) noexcept {
+  cached.record->renew(*fresh.record);
+  static_cast<kept_channel&>(fresh) = std::move(cached);
   fresh.shared.serve(fresh.record.get());
   fresh.record->shown = &fresh.shared.abort_of(fresh.shared.rank());
   bytes_of_channels += fresh.bytes;
@@ -110,26 +110,26 @@ void serve(kept_channel spare, comm_channel& fresh) noexcept {
 }
 
 // A cached channel, for a communicator whose ranks enter in one order; null on all ranks if one of them has none.
-comm_channel* by_spare(MPI_Comm comm) {
+comm_channel* by_cached(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (mpi::simulated || ranks == 1 || !come_in_one_order()) return nullptr;
+  if (mpi::simulated || ranks == 1 || !arrive_in_one_order()) return nullptr;
   const std::uint64_t number = number_of_ranks(comm);
   auto& all = channels_of_process::get();
   all.publish_in_use(number);
-  auto spare = number == 0 ? kept_channel() : all.take(number);
+  auto cached = number == 0 ? kept_channel() : all.take(number);
   std::unique_ptr<comm_channel> fresh;
   try {
-    if (spare.is_whole()) fresh = unshared(comm);
+    if (cached.is_whole()) fresh = unshared(comm);
   } catch (const std::bad_alloc&) {  // as if there were none
   }
   if (fresh == nullptr) {
-    spare.shared.publish_gone();
+    cached.shared.publish_gone();
     all.drop(number);
     return nullptr;
   }
-  spare.shared.publish_here();
-  serve(std::move(spare), *fresh);
+  cached.shared.publish_here();
+  serve(std::move(cached), *fresh);
   if (!fresh->shared.synchronize_again()) {
     all.drop(number);
     fresh->shared.publish_gone();
@@ -145,27 +145,27 @@ comm_channel* make(MPI_Comm comm) {
   members reported(ranks);
   // Ranks do not know each other yet: after this point no rank could report an error to the others.
   const bool report_first = mpi::simulated || ranks == 1 || !reported.are_few();
-  if (report_first && !mpi::holds_everywhere(a != nullptr && reported.have_room(), comm)) mpi::refuse_without_memory();
+  if (report_first && !mpi::holds_everywhere(a != nullptr && reported.have_space(), comm)) mpi::refuse_without_memory();
   const std::size_t payload = channel::default_payload_bytes(ranks);
   const std::size_t bytes = channel::share(ranks, payload);
   const auto wanted = [&] {
     const environment& e = environment::get();
-    return e.shared_memory && e.nodes.empty() && room_for(bytes);
+    return e.shared_memory && e.nodes.empty() && space_for(bytes);
   };
   if (ranks > 1) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     peer_records* const records = a == nullptr ? nullptr : a->records.get();
     const std::uint64_t number = number_of_ranks(comm);
-    auto spare = number == 0 ? kept_channel() : channels_of_process::get().take(number);
-    const std::uint64_t known_as = spare.known_as();
+    auto cached = number == 0 ? kept_channel() : channels_of_process::get().take(number);
+    const std::uint64_t known_as = cached.known_as();
     channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, reported.all(),
-                                 std::move(spare.shared), known_as);
+                                 std::move(cached.shared), known_as);
     const auto all = reported.all();
     if (!report_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
       mpi::refuse_without_memory();
     a->shared = std::move(made);
     a->ranks = number;
-    a->token = all[0].spare != 0 && all[0].spare == known_as ? spare.token : all[0].key.token;
+    a->token = all[0].cached != 0 && all[0].cached == known_as ? cached.token : all[0].key.token;
   }
   if (!a->shared.empty()) {
     bytes_of_channels += a->bytes = bytes;
@@ -199,7 +199,7 @@ channel* blocking_channel(MPI_Comm comm) {
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
   if (a == nullptr || !a->made) {
-    if (a == nullptr) a = by_spare(comm);
+    if (a == nullptr) a = by_cached(comm);
     if (a == nullptr || !a->made) a = make(comm);
   }
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
@@ -219,16 +219,16 @@ const peer_records* records_of(MPI_Comm comm) {
   return a == nullptr ? nullptr : a->records.get();
 }
 
-void leave(MPI_Comm comm, const std::exception& why) noexcept {
+void abort_call(MPI_Comm comm, const std::exception& why) noexcept {
   try {
     comm_channel* a = kept().find(comm);
-    if (mpi::communicator* const state = mpi::communicator::find(comm)) state->leave(why);
+    if (mpi::communicator* const state = mpi::communicator::find(comm)) state->abort(why);
     if (a == nullptr && comm != MPI_COMM_NULL && !mpi::is_inter(comm)) a = keep(comm, unshared(comm));
     if (a == nullptr) return;
     int rank = 0;
     TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
     const mpi::abort_reason r(why, rank);
-    a->record->leave(r.first, r.why);
+    a->record->abort(r.first, r.why);
   } catch (const error&) {  // there is no private communicator for it
   } catch (const std::bad_alloc&) {
   }

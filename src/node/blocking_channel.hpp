@@ -25,7 +25,7 @@ const peer_records* records_of(MPI_Comm comm);
 
 /// Called when an error makes this rank abort a call on the communicator. Later calls on it are refused on this rank,
 /// and the other ranks are notified.
-void leave(MPI_Comm comm, const std::exception& why) noexcept;
+void abort_call(MPI_Comm comm, const std::exception& why) noexcept;
 
 /// Bytes of shared memory that this process's channels for blocking calls may have together: beyond that new
 /// communicators get none, and their ranks exchange messages.

@@ -54,7 +54,7 @@ channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, peer_recor
                       std::uint64_t) {
   return {};
 }
-bool channel::may_be_spare() const noexcept { return false; }
+bool channel::may_be_cached() const noexcept { return false; }
 #else
 namespace {
 
@@ -93,8 +93,8 @@ bool can_copy(const node_member& other) noexcept {
 
 // Whether all ranks have kept the same memory and want to use it in the same way.
 bool have_kept_the_same(std::span<const node_member> all) {
-  return all[0].spare != 0 && std::ranges::all_of(all, [&](const node_member& m) {
-           return m.spare == all[0].spare && m.host == all[0].host && m.enabled == all[0].enabled;
+  return all[0].cached != 0 && std::ranges::all_of(all, [&](const node_member& m) {
+           return m.cached == all[0].cached && m.host == all[0].host && m.enabled == all[0].enabled;
          });
 }
 
@@ -114,7 +114,7 @@ void fill_records(std::span<const node_member> all, std::uint64_t host, peer_rec
 }  // namespace
 
 channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
-                      std::span<node_member> all, channel spare, std::uint64_t known_as) {
+                      std::span<node_member> all, channel cached, std::uint64_t known_as) {
   channel c;
   c.calls_ = calls;
   int ranks = 1;
@@ -136,24 +136,24 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
   me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (calls != nullptr) me.identity = calls->identity;
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
-  me.spare = wanted ? known_as : 0;
+  me.cached = wanted ? known_as : 0;
   const auto create = [&] {
     if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key, mapping::pages::now);
   };
-  if (me.spare == 0) create();
+  if (me.cached == 0) create();
   if (me.enabled == 3) admit_siblings();
   mpi::allgather(me, all, comm);
   const bool again = have_kept_the_same(all);
-  if (!again && all[0].spare != 0) {  // not all have kept it
-    me.spare = 0;
+  if (!again && all[0].cached != 0) {  // not all have kept it
+    me.cached = 0;
     create();
     mpi::allgather(me, all, comm);
   }
   if (records != nullptr) fill_records(all, host, *records);
   if (again) {
-    spare.serve(calls);
-    spare.set_polls(all);
-    return spare;
+    cached.serve(calls);
+    cached.set_polls(all);
+    return cached;
   }
   bool mapped = false;
   if (are_on_one_node(all)) {
@@ -178,7 +178,7 @@ void channel::set_polls(std::span<const node_member> all) noexcept {
   polls_ = more_than_processors(all) || mpi::polls_before_yielding() == 0 ? 0 : most_polls;
 }
 
-bool channel::may_be_spare() const noexcept {
+bool channel::may_be_cached() const noexcept {
   if (empty()) return false;
   for (int rank = 0; rank < size(); ++rank)
     if (abort_of(rank).first.load(std::memory_order_acquire) != 0) return false;

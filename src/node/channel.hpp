@@ -102,7 +102,7 @@ struct node_member {
   std::uint64_t last = 0;       ///< address of its progress record
   std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
   std::uint32_t identity = 0;   ///< that record's
-  std::uint64_t spare = 0;      ///< which channel of a freed communicator it has cached for these ranks; 0: none
+  std::uint64_t cached = 0;     ///< which channel of a freed communicator it has cached for these ranks; 0: none
 };
 
 class channel final : private mpi::awaited, public mpi::abort_source {
@@ -115,13 +115,13 @@ class channel final : private mpi::awaited, public mpi::abort_source {
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// The same for a communicator's blocking calls. `calls` has its counters. `records`, with an entry for each rank,
   /// receives the addresses of progress records of this node's ranks. Both are null on a rank without memory for them.
-  /// `all` has an entry for each rank, with the record that it has published. `spare` is the cached channel of a freed
+  /// `all` has an entry for each rank, with the record that it has published. `cached` is the channel of a freed
   /// communicator with the same ranks in the same order; `known_as` identifies its memory and the steps it has seen; 0:
   /// none. It is reused if all ranks have the same one.
   static channel make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
-                      std::span<node_member> all, channel spare, std::uint64_t known_as);
+                      std::span<node_member> all, channel cached, std::uint64_t known_as);
   /// Whether the ranks of a communicator that is freed may reuse it for another one: no rank has aborted. Local.
-  [[nodiscard]] bool may_be_spare() const noexcept;
+  [[nodiscard]] bool may_be_cached() const noexcept;
   /// From now on for another communicator with the same ranks in the same order, whose calls are counted in `calls`.
   void serve(mpi::call_record* calls) noexcept { calls_ = calls; }
 
@@ -129,20 +129,20 @@ class channel final : private mpi::awaited, public mpi::abort_source {
   // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. It is
   // reused if all ranks want it. The words include the number of steps: a state published after fewer is out of date,
   // and a rank that is `gone` after so many is not `here` after as many.
-  void publish_kept() const noexcept { print_message(fate::kept); }
+  void publish_kept() const noexcept { print_message(reuse::kept); }
   /// This rank will never use it for a later one.
-  void publish_never() const noexcept { word(rank_, fate_word).store(never, std::memory_order_release); }
-  void publish_gone() const noexcept { print_message(fate::gone); }
-  [[nodiscard]] bool said_gone() const noexcept { return fate_of(rank_) == at_step(step_, fate::gone); }
+  void publish_never() const noexcept { word(rank_, reuse_word).store(never, std::memory_order_release); }
+  void publish_gone() const noexcept { print_message(reuse::gone); }
+  [[nodiscard]] bool published_gone() const noexcept { return reuse_of(rank_) == at_step(step_, reuse::gone); }
   /// From now on the channel is provisional, until all others are here.
   void publish_here() noexcept {
-    print_message(fate::here);
+    print_message(reuse::here);
     taken_at_ = step_;
   }
   [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
   /// Waits for the others' answers; false if one of them is gone. Otherwise the channel is no longer provisional.
   bool synchronize_again() {
-    return all_arrived([&](int other) { return fate_of(other) == at_step(taken_at_, fate::here); });
+    return all_arrived([&](int other) { return reuse_of(other) == at_step(taken_at_, reuse::here); });
   }
   /// A payload area that serves blocking calls of `ranks` ranks.
   static std::size_t default_payload_bytes(int ranks) noexcept;
@@ -239,23 +239,23 @@ class channel final : private mpi::awaited, public mpi::abort_source {
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
   static constexpr std::size_t looking_word = 2;
-  static constexpr std::size_t fate_word = 3;
-  enum class fate : std::uint8_t { kept, here, gone };
+  static constexpr std::size_t reuse_word = 3;
+  enum class reuse : std::uint8_t { kept, here, gone };
   static constexpr std::uint64_t not_provisional = UINT64_MAX;
   static constexpr std::uint64_t never = UINT64_MAX;
-  [[nodiscard]] static std::uint64_t at_step(std::uint64_t step, fate what) noexcept {
+  [[nodiscard]] static std::uint64_t at_step(std::uint64_t step, reuse what) noexcept {
     return 4 * step + static_cast<std::uint64_t>(what) + 1;
   }
-  void print_message(fate what) const noexcept {
+  void print_message(reuse what) const noexcept {
     const std::uint64_t step = provisional() ? taken_at_ : step_;
-    if (!empty()) word(rank_, fate_word).store(at_step(step, what), std::memory_order_release);
+    if (!empty()) word(rank_, reuse_word).store(at_step(step, what), std::memory_order_release);
   }
-  [[nodiscard]] std::uint64_t fate_of(int rank) const noexcept {
-    return word(rank, fate_word).load(std::memory_order_acquire);
+  [[nodiscard]] std::uint64_t reuse_of(int rank) const noexcept {
+    return word(rank, reuse_word).load(std::memory_order_acquire);
   }
   [[nodiscard]] bool has_gone(int rank) const noexcept {
-    const std::uint64_t says = fate_of(rank);
-    return says == never || says == at_step(taken_at_, fate::gone);
+    const std::uint64_t word_of_rank = reuse_of(rank);
+    return word_of_rank == never || word_of_rank == at_step(taken_at_, reuse::gone);
   }
   template <class Come>
   bool all_arrived(Come arrived) {

@@ -14,7 +14,7 @@
 
 namespace taquin::detail {
 
-bool come_in_one_order() {
+bool arrive_in_one_order() {
   static const bool one_thread = !mpi::has_many_threads();
   return one_thread;
 }
@@ -41,19 +41,19 @@ void channels_of_process::keep(MPI_Comm comm, comm_channel& a) noexcept {
 }
 
 bool channels_of_process::keeps(MPI_Comm comm, comm_channel& a) noexcept {
-  if (!a.for_others || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_spare()) return false;
-  if (one_order_ && a.shared.said_gone()) return false;
+  if (!a.for_others || a.record->lost.load(std::memory_order_relaxed) || !a.shared.may_be_cached()) return false;
+  if (one_order_ && a.shared.published_gone()) return false;
   if (comm == MPI_COMM_WORLD || a.ranks == 0 || a.bytes > most_bytes) return false;
   const std::scoped_lock lock(mutex_);
   try {
-    spares_.reserve(most);
+    cached_.reserve(most);
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (spares_.size() == most) drop_at(0);
+  if (cached_.size() == most) drop_at(0);
   a.no_longer_of_user();
   if (one_order_) a.shared.publish_kept();
-  spares_.push_back(std::move(static_cast<kept_channel&>(a)));
+  cached_.push_back(std::move(static_cast<kept_channel&>(a)));
   a.bytes = 0;
   return true;
 }
@@ -67,8 +67,8 @@ void channels_of_process::publish_in_use(std::uint64_t ranks) noexcept {
 
 void channels_of_process::drop(std::uint64_t ranks) noexcept {
   const std::scoped_lock lock(mutex_);
-  for (std::size_t i = spares_.size(); i-- > 0;)
-    if (spares_[i].ranks == ranks) drop_at(i);
+  for (std::size_t i = cached_.size(); i-- > 0;)
+    if (cached_[i].ranks == ranks) drop_at(i);
 }
 
 std::uint64_t number_of_ranks(MPI_Comm comm) {

@@ -69,7 +69,7 @@ struct comm_channel : kept_channel {
 
 /// Whether ranks enter the first calls on communicators of the same ranks in the same order. With one thread they do:
 /// such calls may wait for all ranks, so programs that use another order may hang with any MPI library. Local.
-bool come_in_one_order();
+bool arrive_in_one_order();
 
 /// The channels that communicators of this process have, and cached channels of freed communicators, for later ones of
 /// the same ranks: some programs and libraries make communicators again and again, for a few calls each, and the system
@@ -93,22 +93,22 @@ class channels_of_process {
   /// the same: they may have cached them in any order, so the largest token decides. Its memory is no longer counted.
   kept_channel take(std::uint64_t ranks) noexcept {
     const std::scoped_lock lock(mutex_);
-    std::size_t best = spares_.size();
-    for (std::size_t i = 0; i < spares_.size(); ++i)
-      if (spares_[i].ranks == ranks && (best == spares_.size() || spares_[i].token > spares_[best].token)) best = i;
-    if (best == spares_.size()) return {};
-    kept_channel found = std::move(spares_[best]);
+    std::size_t best = cached_.size();
+    for (std::size_t i = 0; i < cached_.size(); ++i)
+      if (cached_[i].ranks == ranks && (best == cached_.size() || cached_[i].token > cached_[best].token)) best = i;
+    if (best == cached_.size()) return {};
+    kept_channel found = std::move(cached_[best]);
     bytes_of_channels -= found.bytes;
-    spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(best));
+    cached_.erase(cached_.begin() + static_cast<std::ptrdiff_t>(best));
     return found;
   }
   /// Puts back the result of take(), which is not used.
-  void give_back(kept_channel spare) noexcept {
-    if (spare.shared.empty()) return;
+  void give_back(kept_channel cached) noexcept {
+    if (cached.shared.empty()) return;
     const std::scoped_lock lock(mutex_);
-    bytes_of_channels += spare.bytes;
-    if (spares_.size() == most) drop_at(0);
-    spares_.push_back(std::move(spare));  // there is room for it, as before
+    bytes_of_channels += cached.bytes;
+    if (cached_.size() == most) drop_at(0);
+    cached_.push_back(std::move(cached));  // there is room for it, as before
   }
   /// Announces to the other ranks that this one begins with another communicator of the same ranks, and that channels
   /// which it still uses for them are not for that one: others may have freed their communicators.
@@ -117,7 +117,7 @@ class channels_of_process {
   void drop(std::uint64_t ranks) noexcept;
   void drop_all() noexcept {
     const std::scoped_lock lock(mutex_);
-    while (!spares_.empty()) drop_at(spares_.size() - 1);
+    while (!cached_.empty()) drop_at(cached_.size() - 1);
   }
 
  private:
@@ -125,14 +125,14 @@ class channels_of_process {
   static constexpr std::size_t most = 4;
   static constexpr std::size_t most_bytes = std::size_t{2} << 20U;  // of each
   void drop_at(std::size_t i) noexcept {
-    if (one_order_) spares_[i].shared.publish_gone();
-    bytes_of_channels -= spares_[i].bytes;
-    spares_.erase(spares_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (one_order_) cached_[i].shared.publish_gone();
+    bytes_of_channels -= cached_[i].bytes;
+    cached_.erase(cached_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  const bool one_order_ = come_in_one_order();
+  const bool one_order_ = arrive_in_one_order();
   std::mutex mutex_;
-  std::vector<kept_channel> spares_;
+  std::vector<kept_channel> cached_;
   comm_channel* in_use_ = nullptr;
 };
 

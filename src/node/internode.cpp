@@ -90,8 +90,8 @@ run_list internode_memory::record_of_handler(int member) const noexcept {
 }
 
 run_list internode_memory::part(int member) const noexcept {
-  const std::size_t halves = 2 * as_size(member) + (step_ & 1U);
-  return {flag_of_handler(members_) + halves * part_bytes_, nodes_.groups()};
+  const std::size_t buffer_index = 2 * as_size(member) + (step_ & 1U);
+  return {flag_of_handler(members_) + buffer_index * part_bytes_, nodes_.groups()};
 }
 
 std::byte* internode_memory::message(int from_node) const noexcept {
@@ -121,12 +121,12 @@ internode* internode::get_or_create(mpi::communicator& comm) {
   if (comm.kept.has(kept_as)) return find(comm);
   comm.kept.put(kept_as, {});
   if (comm.size() == 1) return nullptr;
-  const bool room = taken + 2 * most_share <= most_of_process;
+  const bool space = taken + 2 * most_share <= most_of_process;
   // Ranks whose TAQUIN_NODES differ would not find their nodes together.
   fingerprint given;
   given.add(std::span<const int>(environment::get().nodes));
   const auto print = static_cast<std::int64_t>(given.value() >> 1U);
-  std::array<std::int64_t, 4> all{room && !check_nodes(comm, {}) ? 0 : 1, print, -print,
+  std::array<std::int64_t, 4> all{space && !check_nodes(comm, {}) ? 0 : 1, print, -print,
                                   environment::get().shared_memory ? 0 : 1};
   mpi::allreduce(std::span<std::int64_t>(all), MPI_MAX, comm.get());
   if (all[0] != 0 || all[1] != -all[2]) return nullptr;
@@ -199,7 +199,7 @@ internode::~internode() { taken -= share_; }
 void internode::begin(int tag) {
   memory_.next_step();
   tag_ = tag;
-  next_ = looked_members_ = looked_handlers_ = messages_missing_ = 0;
+  next_ = polled_members_ = polled_handlers_ = messages_missing_ = 0;
   messages_ = bytes_sent_ = 0;
   run_ = nullptr;
   const run_list own = memory_.part(local_);
@@ -296,9 +296,9 @@ struct internode::outgoing {
   }
 };
 
-void internode::send_messages(combine learn) {
+void internode::send_messages(combine merge) {
   known_ = memory_.part(0).what();
-  for (int i = 1; i < members_; ++i) learn(known_, memory_.part(i).what());
+  for (int i = 1; i < members_; ++i) merge(known_, memory_.part(i).what());
   mpi::spend_on_cache_lines(as_size(members_));
   outgoing next{*this, 1, staging_.data()};
   for (int d = 1; d < all_nodes().groups(); ++d) {
@@ -338,9 +338,9 @@ void internode::take_messages() {
 }
 
 // Continues where it stopped the last time.
-bool internode::all_set(std::size_t& looked, int n, flag_of flag) const {
-  while (looked < as_size(n) && memory_.set((memory_.*flag)(static_cast<int>(looked)))) ++looked;
-  return looked == as_size(n);
+bool internode::all_set(std::size_t& polled, int n, flag_of flag) const {
+  while (polled < as_size(n) && memory_.set((memory_.*flag)(static_cast<int>(polled)))) ++polled;
+  return polled == as_size(n);
 }
 
 void internode::publish(const record& mine) {
@@ -349,34 +349,34 @@ void internode::publish(const record& mine) {
 }
 
 // The messages to this rank, and from one handler the records of the node's ranks: each rank's record once in all.
-void internode::leave_records(combine learn) {
+void internode::publish_records(combine merge) {
   const int groups = all_nodes().groups();
   bool started = local_ == 0;
   for (int d = 1; d < groups; ++d) {
     if (!handles(d)) continue;
     const record theirs = memory_.inbox(node_at(groups - d)).what();
-    started ? learn(known_, theirs) : static_cast<void>(known_ = theirs);
+    started ? merge(known_, theirs) : static_cast<void>(known_ = theirs);
     started = true;
   }
   memory_.record_of_handler(local_).put(known_);
   memory_.raise(memory_.flag_of_handler(local_));
 }
 
-internode::record internode::complete(combine learn, bool busy) {
+internode::record internode::complete(combine merge, bool busy) {
   bool sent = local_ >= handlers();
   bool left = sent;
   mpi::backoff waiting(comm_.get(), tag_, this);
   for (;; waiting.pause()) {
-    if (!sent && all_set(looked_members_, members_, &internode_memory::flag_of_member)) {
-      send_messages(learn);
+    if (!sent && all_set(polled_members_, members_, &internode_memory::flag_of_member)) {
+      send_messages(merge);
       sent = true;
     }
     take_messages();
     if (!left && sent && messages_missing_ == 0) {
-      leave_records(learn);
+      publish_records(merge);
       left = true;
     }
-    if (all_set(looked_handlers_, handlers(), &internode_memory::flag_of_handler)) break;
+    if (all_set(polled_handlers_, handlers(), &internode_memory::flag_of_handler)) break;
     if (busy) waiting.progress();
   }
   while (requests_.in_flight() > 0) {
@@ -384,7 +384,7 @@ internode::record internode::complete(combine learn, bool busy) {
     if (requests_.in_flight() > 0) waiting.pause();
   }
   record all = memory_.record_of_handler(0).what();
-  for (int i = 1; i < handlers(); ++i) learn(all, memory_.record_of_handler(i).what());
+  for (int i = 1; i < handlers(); ++i) merge(all, memory_.record_of_handler(i).what());
   mpi::spend_on_cache_lines(as_size(handlers()));
   return all;
 }

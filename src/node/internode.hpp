@@ -139,9 +139,9 @@ class internode final : private mpi::awaited {
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
   /// Writes this rank's record and sets its flag: the node may read record and blocks.
   void publish(const record& mine);
-  /// Waits until the data of all others are here. Returns all records, combined by `learn`. `busy`: this rank has
+  /// Waits until the data of all others are here. Returns all records, combined by `merge`. `busy`: this rank has
   /// pending messages, which the MPI library progresses at every poll.
-  record complete(combine learn, bool busy = false);
+  record complete(combine merge, bool busy = false);
   /// The block of a rank for this one; valid until the next step but one begins.
   [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
   /// True when that rank sends its block for this one as a message.
@@ -174,12 +174,12 @@ class internode final : private mpi::awaited {
   void post_receives();
   void arrived(std::size_t number);
   struct outgoing;
-  void send_messages(combine learn);
+  void send_messages(combine merge);
   void send_message(outgoing& to);
   void take_messages();
-  void leave_records(combine learn);
+  void publish_records(combine merge);
   using flag_of = std::byte* (internode_memory::*)(int) const noexcept;
-  [[nodiscard]] bool all_set(std::size_t& looked, int n, flag_of flag) const;
+  [[nodiscard]] bool all_set(std::size_t& polled, int n, flag_of flag) const;
   void describe(mpi::wait_record& to) const override;
 
   mpi::communicator& comm_;
@@ -198,8 +198,8 @@ class internode final : private mpi::awaited {
   std::size_t next_ = 0;            // rank of order() that the next block is for
   std::byte* run_ = nullptr;        // the run that is being written
   std::byte* free_ = nullptr;       // behind its last block
-  std::size_t looked_members_ = 0;  // of the node's flags, those that are known to be set
-  std::size_t looked_handlers_ = 0;
+  std::size_t polled_members_ = 0;  // of the node's flags, those that are known to be set
+  std::size_t polled_handlers_ = 0;
   std::size_t messages_missing_ = 0;  // that have not arrived at this rank
   record known_{};                    // of the node's ranks; then of the messages to this one as well
   std::uint64_t messages_ = 0;

@@ -20,13 +20,13 @@ namespace taquin::detail {
 
 namespace {
 
-void swap_bytes(std::byte* theirs, std::byte* mine, std::byte* room, std::size_t bytes) noexcept {
+void swap_bytes(std::byte* theirs, std::byte* mine, std::byte* space, std::size_t bytes) noexcept {
   constexpr std::size_t most = 16384;
   for (std::size_t done = 0; done < bytes; done += most) {
     const std::size_t n = std::min(most, bytes - done);
-    copy_bytes(room, theirs + done, n);
+    copy_bytes(space, theirs + done, n);
     copy_bytes(theirs + done, mine + done, n);
-    copy_bytes(mine + done, room, n);
+    copy_bytes(mine + done, space, n);
   }
 }
 
@@ -141,7 +141,7 @@ count_t node_offers::swappable(int peer) const noexcept {
   return mine.back == theirs.length && theirs.back == mine.length ? std::min(mine.length, theirs.length) : 0;
 }
 
-count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
+count_t node_offers::swap_some(int peer, std::byte* space, count_t units) {
   c_.give_what_is_requested();
   if (requested_) return go_on_with_requested();
   const count_t all = swappable(peer);
@@ -151,12 +151,12 @@ count_t node_offers::swap_some(int peer, std::byte* room, count_t units) {
   const count_t at = both.started.fetch_add(units, std::memory_order_relaxed);
   if (at >= all) return 0;
   const count_t n = std::min(units, all - at);
-  if (swap(there, at, room, n)) both.swapped.fetch_add(n, std::memory_order_release);
+  if (swap(there, at, space, n)) both.swapped.fetch_add(n, std::memory_order_release);
   return n;
 }
 
 // Through mapped memory in parts that stay in the nearest cache. False if the kernel refuses: a request follows.
-bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
+bool node_offers::swap(int there, count_t at, std::byte* space, count_t units) {
   std::array<remote_part, most_columns> theirs;
   std::array<remote_part, most_columns> mine;
   std::size_t n = 0;
@@ -164,7 +164,7 @@ bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
   for (std::size_t c = 0; c < columns(); ++c) {
     const place other = place_of(there, c_.rank(), c, at);
     std::byte* const own = at_address(place_of(c_.rank(), there, c, at).address);
-    std::byte* const between = room + as_size(units) * before(c);
+    std::byte* const between = space + as_size(units) * before(c);
     const std::size_t bytes = as_size(units) * width(c);
     if (std::byte* const seen = other.shared.known() ? view_shared(other.shared, bytes) : nullptr) {
       swap_bytes(seen, own, between, bytes);
@@ -184,7 +184,7 @@ bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
     requested_at_ = at;
     requested_units_ = units;
     requested_in_ = &counters(there);
-    ask(there);
+    post_request(there);
     return false;
   }
   if (code != 0)
@@ -197,7 +197,7 @@ bool node_offers::swap(int there, count_t at, std::byte* room, count_t units) {
 }
 
 // The next column of a swap that the kernel refuses.
-void node_offers::ask(int there) noexcept {
+void node_offers::post_request(int there) noexcept {
   const auto c = static_cast<std::size_t>(std::countr_zero(requested_left_));
   requested_left_ &= requested_left_ - 1;
   requested_there_ = there;
@@ -212,7 +212,7 @@ count_t node_offers::go_on_with_requested() noexcept {
     copy_bytes(requested_for_ + requested_->offset(), arrived.data(), arrived.size());
   if (!requested_->done()) return requested_units_;
   if (requested_left_ != 0) {
-    ask(requested_there_);
+    post_request(requested_there_);
   } else {
     requested_in_->swapped.fetch_add(requested_units_, std::memory_order_release);
     requested_.reset();

@@ -75,9 +75,9 @@ class node_offers {
   bool withdraw(int reader);
   /// Units from the first on that this rank and a peer have in each other's places; the same on both. After all_here().
   [[nodiscard]] count_t swappable(int peer) const noexcept;
-  /// Swaps up to `units` of them that neither rank has started to swap, through `room`. Returns how many; 0: none are
+  /// Swaps up to `units` of them that neither rank has started to swap, through `space`. Returns how many; 0: none are
   /// left. If the kernel refuses, the peer takes part: then it returns some number until they are swapped.
-  count_t swap_some(int peer, std::byte* room, count_t units);
+  count_t swap_some(int peer, std::byte* space, count_t units);
   /// Serves the swap requests of peers that may not read this rank's memory. Local; does not wait.
   void give_what_is_requested() const noexcept { c_.give_what_is_requested(); }
   /// How many units either rank has started to swap, and how many are swapped.
@@ -133,8 +133,8 @@ class node_offers {
   }
   [[nodiscard]] place place_of(int writer, int reader, std::size_t column, count_t offset) const noexcept;
   bool copy(int there, count_t offset, std::span<std::byte* const> to, count_t units) noexcept;
-  bool swap(int there, count_t at, std::byte* room, count_t units);
-  void ask(int there) noexcept;
+  bool swap(int there, count_t at, std::byte* space, count_t units);
+  void post_request(int there) noexcept;
   count_t go_on_with_requested() noexcept;
   [[nodiscard]] descriptor& counters(int there) const noexcept {
     return of(std::min(there, c_.rank()), std::max(there, c_.rank()));

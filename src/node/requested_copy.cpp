@@ -42,10 +42,10 @@ requested_copy::requested_copy(channel& c, int owner, std::uint64_t address, std
       back_(back),
       was_(c.from(owner).what()),
       data_(c.from(owner).data) {
-  ask();
+  post_request();
 }
 
-void requested_copy::ask() noexcept {
+void requested_copy::post_request() noexcept {
   const std::size_t n = std::min(bytes_ - taken_, part_bytes(c_));
   if (n == 0) return end();
   if (back_ != nullptr) copy_bytes(part_for(c_, owner_, c_.rank()), back_ + taken_, n);
@@ -67,7 +67,7 @@ std::span<const std::byte> requested_copy::next() noexcept {
   if (done_) return {};
   if (offset_ < taken_) {
     offset_ = taken_;
-    ask();
+    post_request();
     if (done_) return {};
   }
   if (c_.from(owner_).what() != kind::given) return {};

@@ -37,7 +37,7 @@ class requested_copy {
   static std::size_t part_bytes(const channel& c) noexcept;
 
  private:
-  void ask() noexcept;
+  void post_request() noexcept;
   void end() noexcept;
 
   channel& c_;

@@ -63,7 +63,7 @@ step_result requested_of_profile(const exchange& x, const options& o, const chan
   const mpi::communicator* const comm = mpi::communicator::find(x.comm);
   chooser* const choices = comm == nullptr ? nullptr : chooser::find(*comm);
   if (choices == nullptr) return {.continues_because = "the profile is not read yet", .fits = true};
-  if (!choices->known().given || choices->leaves_to_step(shared_memory, shape_of_rank(x, node), o)) return {};
+  if (!choices->known().given || choices->uses_step(shared_memory, shape_of_rank(x, node), o)) return {};
   return {"the profile names another algorithm"};
 }
 

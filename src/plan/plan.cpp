@@ -67,7 +67,7 @@ auto plan_state::or_drop(Step step) {
   } catch (...) {
     if (running.lost()) {
       tuned = nullptr;
-      body.reset();
+      prepared.reset();
     }
     throw;
   }
@@ -75,7 +75,7 @@ auto plan_state::or_drop(Step step) {
 
 void plan_state::start() {
   running.check_idle("the plan");
-  or_drop([&] { running.start([&]() -> operation& { return *body; }, by_thread); });
+  or_drop([&] { running.start([&]() -> operation& { return *prepared; }, by_thread); });
   if (tuned != nullptr) chosen = tuned->running();
 }
 
@@ -98,7 +98,7 @@ void plan_state::run() {
   or_drop([&] {
     running.stage([&] {
       try {
-        body->run();
+        prepared->run();
       } catch (const error&) {
         if (tuned != nullptr) chosen = tuned->running();
         throw;
@@ -114,7 +114,7 @@ void plan_state::run() {
 
 void plan_state::end() {
   running.algorithm = chosen->name;
-  running.account([&](statistics& s) { body->account(s); }, budget.peak());
+  running.account([&](statistics& s) { prepared->account(s); }, budget.peak());
 }
 
 }  // namespace taquin::detail
@@ -147,7 +147,7 @@ namespace {
 
 // The step of a blocking call.
 detail::step_result run_step(const exchange& x, const options& o) {
-  const auto leave = [&](const std::exception& why) { detail::leave(x.comm, why); };
+  const auto leave = [&](const std::exception& why) { detail::abort_call(x.comm, why); };
   auto done = mpi::or_abort(leave, [&]() -> detail::step_result {
     if (detail::call_timeout::of(o).seconds > 0 && mpi::communicator::find(x.comm) == nullptr) [[unlikely]]
       return {"the set-up stage of the first call has the timeout"};

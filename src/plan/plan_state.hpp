@@ -65,8 +65,8 @@ struct plan_state final {
   const algorithm* chosen = nullptr;       // while the plan tunes itself: of the exchange started last
   std::shared_ptr<const node_view> nodes;  // if the algorithm uses them
   std::optional<level_names> levels;       // that taquin has chosen
-  operation_ptr body;
-  const autotuner* tuned = nullptr;  // the body, if the plan tunes itself
+  operation_ptr prepared;
+  const autotuner* tuned = nullptr;  // the operation, if the plan tunes itself
   seconds started_at = PMPI_Wtime();
   bool by_thread = false;  // the progress thread progresses it
   bool fits_step = false;  // a blocking call, whose step may lack blocks because a rank has not read the profile

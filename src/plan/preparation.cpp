@@ -45,7 +45,7 @@ void preparation::run(bool lacks_memory) {
     describe(lacks_memory);
     agree();
     choose();
-    if (p_.body == nullptr && !p_.again) prepare();  // else the agreement has carried it
+    if (p_.prepared == nullptr && !p_.again) prepare();  // else the agreement has carried it
   });
 }
 
@@ -91,10 +91,10 @@ void preparation::agree() {
     return;
   }
   agreement_path path = path_of(*comm(), p_.running.node());
-  carry(path);
+  piggyback(path);
   all_ = p_.running.agree(mine_, tag_ + mpi::communicator::agreement_tag, path, &p_.budget);
-  if (!all_.piggybacked) p_.body.reset();
-  if (chooser* const choices = chooser::find(*comm())) choices->learn(all_.last_time);
+  if (!all_.piggybacked) p_.prepared.reset();
+  if (chooser* const choices = chooser::find(*comm())) choices->record_time(all_.last_time);
   if (x_.kind == exchange::form::alltoall && !all_.uniform)
     throw_on_all_ranks([&] {
       return usage_error(
@@ -136,7 +136,7 @@ void preparation::choose() {
   }
   if (free_choice()) choose_freely();
   if (p_.again) return;
-  if (p_.chosen != &node_aggregated) p_.body.reset();  // the blocks that the step has carried are not used
+  if (p_.chosen != &node_aggregated) p_.prepared.reset();  // the blocks that the step has carried are not used
   check_memory();
   p_.running.algorithm = p_.chosen->name;
   if (p_.chosen != &native) p_.budget.drop_aside();
@@ -147,7 +147,7 @@ void preparation::choose_freely() {
     p_.chosen = &node_aggregated;
     return;
   }
-  p_.body.reset();
+  p_.prepared.reset();
   p_.shape.piggybacked_block = 0;
   chooser& choices = chooser::get_or_create(*comm());
   p_.again = all_.fits_step && !all_.piggybacked && !choices.known().given;  // a refused profile changes nothing
@@ -159,11 +159,11 @@ void preparation::choose_freely() {
 }
 
 bool preparation::stays_local() const noexcept {
-  return detail::stays_local(p_.shape, reused_, all_.moves || all_.untold);
+  return detail::stays_local(p_.shape, reused_, all_.moves || all_.unpublished);
 }
 
 void preparation::check_memory() const {
-  if (all_.memory == unlimited || (free_choice() && p_.body != nullptr)) return;
+  if (all_.memory == unlimited || (free_choice() && p_.prepared != nullptr)) return;
   const std::size_t needed = element_bytes_ + p_.chosen->memory(p_.shape, o_);
   if (needed <= all_.memory) return;
   if (!inter())
@@ -182,8 +182,8 @@ void preparation::prepare() {
   const int tag = reused_ && !inter() ? p_.tags.take(*comm()) : tag_;
   context c{comm(), tag, &p_.shape, &o_, p_.nodes.get(), reused_, memory_left()};
   p_.budget.use_aside();
-  p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
-  if (p_.body != nullptr) return synchronize_before_native();
+  p_.prepared = prepare_operation(*p_.chosen, x_, c, p_.budget);
+  if (p_.prepared != nullptr) return synchronize_before_native();
   if (!free_choice())
     throw_on_all_ranks(
         [&] { return usage_error("ranks of this node cannot share memory", MPI_ERR_UNSUPPORTED_OPERATION); });
@@ -219,14 +219,14 @@ void preparation::choose_without_shared_memory(context& c) {
   p_.chosen = best.empty() ? choices.choose(s, o_, reused_, s.memory_limit) : best.front();
   p_.running.algorithm = p_.chosen->name;
   took_heap_ = true;
-  p_.body = prepare_operation(*p_.chosen, x_, c, p_.budget);
+  p_.prepared = prepare_operation(*p_.chosen, x_, c, p_.budget);
   synchronize_before_native();
 }
 
 // Options that only this rank has set, and the sizes of its blocks, decide what it brings to the step, not whether it
 // enters: if one rank brings no blocks, all ranks drop those of the others.
-bool preparation::may_carry(const agreement_path& path) {
-  if (reused_ || path.between == nullptr || mine_.invalid || mine_.untold) return false;
+bool preparation::may_piggyback(const agreement_path& path) {
+  if (reused_ || path.between == nullptr || mine_.invalid || mine_.unpublished) return false;
   if (name_ != automatic && (name_ != node_aggregated.name || x_.in_place)) return false;
   const level& steps = path.between->nodes();  // each rank that is alone receives a message from each other one
   if (steps.largest() == 1 && steps.groups() - 1 > in_flight_of(o_)) return false;
@@ -244,15 +244,15 @@ bool preparation::may_carry(const agreement_path& path) {
   const auto nodes = nodes_of(*comm(), {});
   detail::describe(nodes->topology, s);
   s.nodes_share = nodes->shares;
-  return choices->leaves_to_step(node_aggregated, s, o_);
+  return choices->uses_step(node_aggregated, s, o_);
 }
 
-void preparation::carry(agreement_path& path) {
+void preparation::piggyback(agreement_path& path) {
   try {
-    if (!may_carry(path)) return;
+    if (!may_piggyback(path)) return;
     auto blocks = make_operation<piggybacked_exchange>(p_.budget, x_, *comm(), tag_ + 1, p_.budget);
     path.blocks = blocks.get();
-    p_.body = std::move(blocks);
+    p_.prepared = std::move(blocks);
   } catch (const budget_exceeded&) {  // within so little memory this rank brings no blocks
   } catch (const std::bad_alloc&) {
     mine_.invalid = out_of_memory();
@@ -261,7 +261,7 @@ void preparation::carry(agreement_path& path) {
 
 // The work that the step has done for all ranks, within the limit that each rank has checked before.
 bool preparation::is_done_by_step() const noexcept {
-  if (p_.body == nullptr || !node_aggregated.supports(p_.shape)) return false;
+  if (p_.prepared == nullptr || !node_aggregated.supports(p_.shape)) return false;
   const level& nodes = internode::find(*comm())->nodes();
   shape s = p_.shape;
   s.nodes = nodes.groups();
@@ -295,7 +295,7 @@ bool preparation::tune() {
       make_operation<autotuner>(p_.budget, std::move(all), *comm(), tag + mpi::communicator::agreement_tag, p_.budget);
   p_.tuned = made.get();
   p_.chosen = p_.tuned->running();
-  p_.body = std::move(made);
+  p_.prepared = std::move(made);
   return true;
 }
 

@@ -29,8 +29,8 @@ class preparation {
   void prepare();
 
   // If there is a step between nodes it carries the small blocks of a blocking call.
-  void carry(agreement_path& path);
-  bool may_carry(const agreement_path& path);
+  void piggyback(agreement_path& path);
+  bool may_piggyback(const agreement_path& path);
   [[nodiscard]] bool is_done_by_step() const noexcept;
 
   void describe_shape();

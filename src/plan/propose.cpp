@@ -224,7 +224,7 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
   mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
   mine.in_place = x.in_place;
-  mine.untold = true;
+  mine.unpublished = true;
   return mine;
 }
 

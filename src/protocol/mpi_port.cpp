@@ -76,14 +76,14 @@ void mpi_port::completed(std::size_t number, const MPI_Status& status) {
   complete_[(reported_ + at_hand_++) % complete_.size()] = static_cast<std::uint32_t>(t);
 }
 
-count_t mpi_port::room(std::size_t number) const noexcept {
+count_t mpi_port::space(std::size_t number) const noexcept {
   const transfer& t = transfers_[number - first_transfer()];
   return t.length * static_cast<count_t>(t.of_collective ? sizeof(word) : store_.unit_bytes());
 }
 
 void mpi_port::poll() {
   requests_.test_some([&](std::size_t i, const MPI_Status& status) { completed(i, status); },
-                      [&](std::size_t i) { return room(i); });
+                      [&](std::size_t i) { return space(i); });
 }
 
 bool mpi_port::find_transfer() {
@@ -178,7 +178,7 @@ bool mpi_port::advance() {
   } else if (swaps_ >= 0) {
     if (!try_swapped(swaps_)) return false;
   } else if (words_left_ > 0 || reduction_ != nullptr || dense_running_) {
-    if (!collective_over()) return false;
+    if (!collective_complete()) return false;
   } else if (!poll(filter_)) {
     return false;
   }

@@ -68,7 +68,7 @@ class mpi_port final : public port, private mpi::awaited {
   void offer(int peer, const unit_run& units, count_t back = 0) override;
   bool fetch(int from, count_t offset, count_t expected, const unit_run& into, std::uint32_t id) override;
   [[nodiscard]] count_t swappable(int peer) const override;
-  count_t swap_some(int peer, const unit_run& room) override;
+  count_t swap_some(int peer, const unit_run& space) override;
   [[nodiscard]] swap_counts swaps(int peer) const override;
   [[nodiscard]] double now() const override { return PMPI_Wtime(); }
   [[nodiscard]] word process() const override;
@@ -120,7 +120,7 @@ class mpi_port final : public port, private mpi::awaited {
   bool idle_too_long();
   void poll();
   void completed(std::size_t number, const MPI_Status& status);
-  [[nodiscard]] count_t room(std::size_t number) const noexcept;
+  [[nodiscard]] count_t space(std::size_t number) const noexcept;
   bool advance();
   void exchange_words(const collective& c);
   void share_words(const collective& c);
@@ -133,7 +133,7 @@ class mpi_port final : public port, private mpi::awaited {
   void collect(std::span<word> words, int from);
   [[nodiscard]] std::size_t join(std::size_t words, int peer);
   void reduce(const collective& c);
-  bool collective_over();
+  bool collective_complete();
   [[nodiscard]] std::size_t free_transfer() const;
   [[nodiscard]] std::size_t free_number(std::size_t begin, std::size_t end);
   [[nodiscard]] bool can_answer();

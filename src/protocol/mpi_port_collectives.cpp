@@ -21,14 +21,14 @@ bool mpi_port::begin(const collective& c) {
     } else {
       exchange_words(c);
     }
-    return collective_over();
+    return collective_complete();
   } catch (...) {
     abandon();
     throw;
   }
 }
 
-bool mpi_port::collective_over() {
+bool mpi_port::collective_complete() {
   if (dense_ != nullptr && dense_running_) {
     dense_running_ = !dense_->test();
     if (dense_running_) return false;

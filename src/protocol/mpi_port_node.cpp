@@ -79,8 +79,8 @@ swap_counts mpi_port::swaps(int peer) const {
   return node_ == nullptr ? swap_counts{} : swap_counts{node_->started(peer), node_->done(peer)};
 }
 
-count_t mpi_port::swap_some(int peer, const unit_run& room) {
-  return node_->swap_some(peer, store_.at(room.at), room.length);
+count_t mpi_port::swap_some(int peer, const unit_run& space) {
+  return node_->swap_some(peer, store_.at(space.at), space.length);
 }
 
 bool mpi_port::try_swapped(int peer) {

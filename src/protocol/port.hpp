@@ -99,7 +99,7 @@ class port {
   auto event_for(const filter& f) {
     return until([this, f] { return poll(f); }, [this] { return take(); });
   }
-  auto over(const collective& c) {
+  auto run(const collective& c) {
     return until([this, c] { return begin(c); });
   }
 
@@ -159,7 +159,7 @@ class port {
   /// Units that this rank and the peer offer each other, from the first on, that stand in each other's places; the same
   /// on both ranks. Neither rank fetches or requests them: either of the two swaps them.
   [[nodiscard]] virtual count_t swappable(int /*peer*/) const { return 0; }
-  /// Swaps some of them that neither rank has started to swap, through at most `room`. Returns how many; 0: none are
+  /// Swaps some of them that neither rank has started to swap, through at most `space`. Returns how many; 0: none are
   /// left.
   virtual count_t swap_some(int /*peer*/, const unit_run& /*room*/) { return 0; }
   [[nodiscard]] virtual swap_counts swaps(int /*peer*/) const { return {}; }
@@ -208,17 +208,17 @@ class port {
   /// co_await exchange(…): alltoallv of words. Rank r's are at out_at[r] to out_at[r+1]; of `out` each `stride`th word.
   auto exchange(std::span<const word> out, std::span<const std::uint32_t> out_at, std::span<word> in,
                 std::span<const std::uint32_t> in_at, std::size_t stride = 1) {
-    return over({.out = out, .stride = stride, .out_at = out_at, .in = in, .in_at = in_at});
+    return run({.out = out, .stride = stride, .out_at = out_at, .in = in, .in_at = in_at});
   }
   /// co_await alltoall(…): `each` words to and from every rank.
   auto alltoall(std::span<const word> out, std::span<word> in, std::uint32_t each = 1) {
-    return over({.out = out, .in = in, .each = each});
+    return run({.out = out, .in = in, .each = each});
   }
   /// co_await sum(…), maximum(…): over all ranks, in place.
-  auto sum(std::span<std::uint64_t> values) { return over({.values = values}); }
-  auto maximum(std::span<std::uint64_t> values) { return over({.values = values, .largest = true}); }
+  auto sum(std::span<std::uint64_t> values) { return run({.values = values}); }
+  auto maximum(std::span<std::uint64_t> values) { return run({.values = values, .largest = true}); }
   /// co_await share(…): the words of one rank for all, in place.
-  auto share(int root, std::span<word> words) { return over({.in = words, .root = root}); }
+  auto share(int root, std::span<word> words) { return run({.in = words, .root = root}); }
 
  protected:
   /// True when there is an event for the filter, which take() gives; otherwise the task suspends.

@@ -69,7 +69,7 @@ bool permutation::go_on(std::size_t most) {
 block_map::sort_tables block_map::by_rank(int ranks, std::pmr::memory_resource* memory) const {
   sort_tables tables(at_.size(), as_size(ranks), memory);
   begins(tables.next);
-  deal(tables.next, -1, [&](std::uint32_t k, slot at) { tables.source[k] = at; });
+  partition(tables.next, -1, [&](std::uint32_t k, slot at) { tables.source[k] = at; });
   return tables;
 }
 

@@ -118,7 +118,7 @@ class block_map {
   std::uint32_t begins(std::span<std::uint32_t> at, int left_out = -1) const noexcept;
   /// Then calls put(k, s) for each of these blocks: the block in slot s is the k-th of them.
   template <class Put>
-  void deal(std::span<std::uint32_t> at, int left_out, Put put) const {
+  void partition(std::span<std::uint32_t> at, int left_out, Put put) const {
     for (slot s = 0; s < slots(); ++s)
       if (whole(s) && at_[s].rank != left_out) put(at[as_size(at_[s].rank)]++, s);
     // Each begin has moved to the end of its part, which is the begin of the next one.

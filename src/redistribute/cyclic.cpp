@@ -147,14 +147,14 @@ struct action_list {
 
 // Free blocks: published to each rank, and of each rank.
 struct free_blocks {
-  explicit free_blocks(std::pmr::memory_resource* memory) : own(memory), room(memory) {}
+  explicit free_blocks(std::pmr::memory_resource* memory) : own(memory), space(memory) {}
   std::pmr::vector<word> own;
-  std::pmr::vector<word> room;
+  std::pmr::vector<word> space;
 
   template <class Each>
   static constexpr void arrays(Each each, std::size_t ranks) {
     each(&free_blocks::own, ranks);
-    each(&free_blocks::room, ranks);
+    each(&free_blocks::space, ranks);
   }
 };
 
@@ -207,7 +207,7 @@ class reported_actions {
 struct schedule {
   schedule(machine& m, const targets& t, const free_blocks& free)
       : edges(t, m.rank, m.sizes.edges),
-        plan(m.rank == root ? std::span<const word>(free.room) : std::span<const word>(), m.memory),
+        plan(m.rank == root ? std::span<const word>(free.space) : std::span<const word>(), m.memory),
         reported(m.sizes.per_peer, m.memory),
         queues(m.sizes, m.memory),
         mine(m.memory) {
@@ -340,7 +340,7 @@ task run_cyclic(machine& m) {
   slot live = 0;
   for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
   free.own[root] = m.blocks() - live;
-  co_await m.net->alltoall(free.own, free.room);
+  co_await m.net->alltoall(free.own, free.space);
   schedule s(m, t, free);
   while (!s.last) {
     co_await extend_schedule(m, s);

@@ -24,11 +24,11 @@ struct cyclic_action {
 
 class cyclic_planner {
  public:
-  /// `room`: free blocks on every rank; −1 (as a word) where one block more is held than there are places.
-  cyclic_planner(std::span<const word> room, std::pmr::memory_resource* memory)
-      : nodes_(memory), stack_(memory), missing_(static_cast<int>(room.size())) {
-    array_list::take(*this, room.size());
-    for (std::size_t r = 0; r < room.size(); ++r) nodes_[r].room = static_cast<std::int32_t>(room[r]);
+  /// `space`: free blocks on every rank; −1 (as a word) where one block more is held than there are places.
+  cyclic_planner(std::span<const word> space, std::pmr::memory_resource* memory)
+      : nodes_(memory), stack_(memory), missing_(static_cast<int>(space.size())) {
+    array_list::take(*this, space.size());
+    for (std::size_t r = 0; r < space.size(); ++r) nodes_[r].space = static_cast<std::int32_t>(space[r]);
   }
 
   /// The next edge of a rank; `to` −1 when it has none left.
@@ -76,12 +76,12 @@ class cyclic_planner {
   struct node {
     int to = -1;
     word weight = 0;
-    std::int32_t room = 0;
+    std::int32_t space = 0;
     int position = -1;  // on the stack
     bool known = false;
   };
 
-  [[nodiscard]] word room_of(int rank) const { return static_cast<word>(std::max(nodes_[as_size(rank)].room, 0)); }
+  [[nodiscard]] word space_of(int rank) const { return static_cast<word>(std::max(nodes_[as_size(rank)].space, 0)); }
   node& at(int rank) { return nodes_[as_size(rank)]; }
   void push(int rank) {
     at(rank).position = static_cast<int>(stack_.size());
@@ -108,7 +108,7 @@ class cyclic_planner {
     word c = no_slot;
     for (std::size_t i = first; i < stack_.size(); ++i) {
       q = std::min(q, at(stack_[i]).weight);
-      c = std::min(c, room_of(stack_[i]));
+      c = std::min(c, space_of(stack_[i]));
     }
     c = std::min(q, std::max<word>(1, c));
     for (std::size_t i = first; i < stack_.size(); ++i) {
@@ -126,19 +126,19 @@ class cyclic_planner {
   template <class Act, class More>
   void shift(Act act, More more) {
     if (stack_.size() == 1) return pop();
-    word q = room_of(stack_.back());
+    word q = space_of(stack_.back());
     word c = no_slot;
     for (std::size_t i = 0; i + 1 < stack_.size(); ++i) {
       q = std::min(q, at(stack_[i]).weight);
-      if (i > 0) c = std::min(c, room_of(stack_[i]));
+      if (i > 0) c = std::min(c, space_of(stack_[i]));
     }
     c = std::min(q, std::max<word>(1, c));
     for (std::size_t i = 0; i < stack_.size(); ++i) {
       const bool last = i + 1 == stack_.size();
       act(stack_[i], cyclic_action{i == 0 ? -1 : stack_[i - 1], last ? -1 : at(stack_[i]).to, q, c});
     }
-    at(stack_.front()).room += static_cast<std::int32_t>(q);
-    at(stack_.back()).room -= static_cast<std::int32_t>(q);
+    at(stack_.front()).space += static_cast<std::int32_t>(q);
+    at(stack_.back()).space -= static_cast<std::int32_t>(q);
     pop();
     while (!stack_.empty()) {
       const int r = stack_.back();

@@ -110,12 +110,12 @@ task learn_sources(machine& m, targets& t, bool* valid) {
 
   // With more blocks than places two blocks go to one place. This already holds for any blocks + 1 of them, so no more
   // are received.
-  std::uint64_t room = m.blocks() + 1;
-  std::array<std::uint64_t, 1> overfull{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= room ? 1U : 0U};
+  std::uint64_t space = m.blocks() + 1;
+  std::array<std::uint64_t, 1> overfull{std::accumulate(in.begin(), in.end(), std::uint64_t{0}) >= space ? 1U : 0U};
   co_await m.net->sum(overfull);
   t.overfull = overfull[0] > 0;
   if (t.overfull) {
-    for (auto& n : in) room -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, room));
+    for (auto& n : in) space -= n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, space));
     co_await m.net->alltoall(in, out);
   }
 

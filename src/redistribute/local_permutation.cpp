@@ -80,10 +80,10 @@ std::size_t partition_buffers::needed(std::size_t elements, std::size_t bytes, s
 }
 
 std::size_t partition_buffers::block_length(std::size_t elements, std::size_t bytes, std::size_t ranks,
-                                            std::size_t room) noexcept {
+                                            std::size_t space) noexcept {
   if (bytes == 0 || elements == 0) return 0;
   for (std::size_t block = block_bytes / bytes; block > 1; block /= 2)
-    if (needed(elements, bytes, ranks, block) <= room) return block;
+    if (needed(elements, bytes, ranks, block) <= space) return block;
   return 0;
 }
 

@@ -22,7 +22,7 @@ class partition_buffers {
  public:
   /// Elements in a block; 0: the memory is too small, or elements are so large that blocks are no use.
   static std::size_t block_length(std::size_t elements, std::size_t bytes, std::size_t ranks,
-                                  std::size_t room) noexcept;
+                                  std::size_t space) noexcept;
 
   partition_buffers(std::size_t elements, std::size_t bytes, std::size_t ranks, std::size_t block,
                     std::pmr::memory_resource* memory);

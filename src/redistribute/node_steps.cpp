@@ -19,7 +19,7 @@ using kind = mailbox::kind;
 constexpr std::size_t header = cache_line;
 
 // Bytes for blocks of several ranks, where the blocks of each rank begin at a cache line.
-constexpr std::size_t room_for(std::size_t blocks, std::size_t block_bytes, std::size_t ranks) noexcept {
+constexpr std::size_t space_for(std::size_t blocks, std::size_t block_bytes, std::size_t ranks) noexcept {
   return blocks * block_bytes + ranks * cache_line;
 }
 
@@ -54,14 +54,14 @@ class part_list {
 
 bool node_steps::suit(const setting& s, const channel& c) noexcept {
   const auto most = as_size(*std::ranges::max_element(s.blocks));
-  const std::size_t room = c.payload_bytes();
-  if (header + most * sizeof(listed) > room) return false;
-  return room_for(most, s.block_bytes, s.blocks.size()) <= room || (s.readable && most <= s.staging);
+  const std::size_t space = c.payload_bytes();
+  if (header + most * sizeof(listed) > space) return false;
+  return space_for(most, s.block_bytes, s.blocks.size()) <= space || (s.readable && most <= s.staging);
 }
 
 std::size_t node_steps::shared_bytes(std::size_t blocks, std::size_t block_bytes, const channel& c) noexcept {
   return std::min(header + blocks * sizeof(listed), c.payload_bytes()) +
-         std::min(room_for(blocks, block_bytes, as_size(c.size())), c.payload_bytes());
+         std::min(space_for(blocks, block_bytes, as_size(c.size())), c.payload_bytes());
 }
 
 node_steps::node_steps(const setting& s, channel& c, store& units, memory_budget& memory)
@@ -150,20 +150,20 @@ bool node_steps::prepare(const given_map& given) {
 void node_steps::choose_transport() {
   const std::size_t leaving = out_at_.back();
   const std::size_t lists = header + leaving * sizeof(listed);
-  const std::size_t data = room_for(leaving, s_.block_bytes, s_.blocks.size());
+  const std::size_t data = space_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
   if (data <= c_.payload_bytes() && data <= left && lists <= left - data) {
     transport_ = kind::payload;
-    room_ = lists + data;
+    space_ = lists + data;
   } else if (s_.readable && lists <= left) {
     transport_ = kind::remote;
-    room_ = lists;
+    space_ = lists;
   }
 }
 
 void node_steps::write_lists() {
-  std::byte* const room = c_.payload(c_.rank());
-  auto* const mine = new (room) owner;
+  std::byte* const space = c_.payload(c_.rank());
+  auto* const mine = new (space) owner;
   if (transport_ == kind::remote) {
     mine->data = reinterpret_cast<std::uint64_t>(units_.at(0));
     if (const auto place = find_shared(units_.at(0), map_.blocks() * s_.block_bytes)) mine->shared = *place;
@@ -174,9 +174,9 @@ void node_steps::write_lists() {
     box.place = header + out_at_[as_size(r)] * sizeof(listed);
     box.describe(n > 0 ? transport_ : kind::none, n);
   }
-  auto* const list = reinterpret_cast<listed*>(room + header);
+  auto* const list = reinterpret_cast<listed*>(space + header);
   list_ = list;
-  map_.deal(out_at_, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
+  map_.partition(out_at_, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
 }
 
 // Marks the places of incoming blocks, and reads those blocks that must be read. False if a block is missing.
@@ -229,7 +229,7 @@ bool node_steps::read(int source, const mailbox& box) {
 }
 
 void node_steps::pack() {
-  std::byte* const room = c_.payload(c_.rank());
+  std::byte* const space = c_.payload(c_.rank());
   std::size_t at = 0;
   for (int r = 0; r < c_.size(); ++r) {
     const std::uint32_t first = out_at_[as_size(r)];
@@ -241,7 +241,7 @@ void node_steps::pack() {
     for (std::uint32_t k = first; k < end;) {
       unit_run run{list_[k].at, 1};
       while (++k < end && list_[k].at == run.end()) ++run.length;
-      units_.gather(std::span(&run, 1), room + at);
+      units_.gather(std::span(&run, 1), space + at);
       at += as_size(run.length) * s_.block_bytes;
     }
     at = up_to_line(at);
@@ -270,7 +270,7 @@ void node_steps::account(statistics& s) const noexcept {
   for (std::size_t r = 0; r + 1 < out_at_.size(); ++r) s.messages += out_at_[r + 1] > out_at_[r] ? 1U : 0U;
   s.bytes_sent += out_at_.back() * s_.block_bytes;
   s.bytes_copied += units_.bytes_copied() - copied_;
-  s.peak_memory = std::max(s.peak_memory, memory_.used() + room_);
+  s.peak_memory = std::max(s.peak_memory, memory_.used() + space_);
 }
 
 }  // namespace taquin::detail

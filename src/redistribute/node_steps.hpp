@@ -95,7 +95,7 @@ class node_steps {
   const listed* list_ = nullptr;            // in this rank's payload area of the first step
   mailbox::kind transport_ = mailbox::kind::none;
   std::uint64_t copied_;
-  std::size_t room_ = 0;  // that it has used
+  std::size_t space_ = 0;  // that it has used
   bool moves_here_ = false;
 };
 

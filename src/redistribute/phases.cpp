@@ -34,7 +34,7 @@ struct phase {
   words scratch_in;
   std::pmr::vector<slot_range> parked;  // {rank, blocks}: to it if this rank parks, from it if it has space
   slot live = 0;
-  slot room = 0;
+  slot space = 0;
   slot parks_from = 0;  // the first of the blocks that this rank parks
   bool parks = false;
 
@@ -87,7 +87,7 @@ void survey(const machine& m, phase& f) {
   m.map->begins(f.begin);
   for (std::size_t r = 0; r < f.out.size(); ++r) f.out[r] = f.begin[r + 1] - f.begin[r];
   f.live = f.begin.back();
-  f.room = f.live < m.blocks() ? m.blocks() - f.live : 0;
+  f.space = f.live < m.blocks() ? m.blocks() - f.live : 0;
   f.out[as_size(m.rank)] = 0;
 }
 
@@ -103,9 +103,9 @@ void leave_extra(machine& m, phase& f) {
 
 // First fit, in order of rank, of the blocks that others request to send.
 void grant(phase& f, std::span<const word> requests) {
-  slot room = f.room;
-  for (std::size_t r = 0; r < f.take.size(); ++r) room -= f.take[r] = std::min(requests[r], room);
-  f.room = room;
+  slot space = f.space;
+  for (std::size_t r = 0; r < f.take.size(); ++r) space -= f.take[r] = std::min(requests[r], space);
+  f.space = space;
 }
 
 // How many blocks this rank would have to park so that all blocks for it fit, and where they are: in its longest run
@@ -150,7 +150,7 @@ task agree_on_parking(machine& m, phase& f, std::uint64_t refused) {
   f.parked.clear();
   std::ranges::fill(f.scratch, 0U);
   f.scratch[2 * root] = wish;
-  f.scratch[2 * root + 1] = f.parks ? 0 : std::min(f.room, most);
+  f.scratch[2 * root + 1] = f.parks ? 0 : std::min(f.space, most);
   co_await m.net->alltoall(f.scratch, f.scratch_in, 2);
 
   parking_answers a(m.memory);
@@ -287,9 +287,9 @@ task run_phases(machine& m, bool park) {
   for (;;) {
     co_await sort_by_rank(m);
     survey(m, f);
-    std::array<std::uint64_t, 2> sums{std::accumulate(f.out.begin(), f.out.end(), std::uint64_t{0}), f.room};
+    std::array<std::uint64_t, 2> sums{std::accumulate(f.out.begin(), f.out.end(), std::uint64_t{0}), f.space};
     co_await m.net->sum(sums);
-    const auto [left, room] = sums;
+    const auto [left, space] = sums;
     if (left == 0) co_return;
     if (left_before > 0) {
       const std::uint64_t settled = left_before - left;
@@ -308,7 +308,7 @@ task run_phases(machine& m, bool park) {
       }
     }
     left_before = left;
-    if (park && room == 0 && m.rank == 0) f.room = 1;  // the extra slot, if there is no free one at all
+    if (park && space == 0 && m.rank == 0) f.space = 1;  // the extra slot, if there is no free one at all
     leave_extra(m, f);
 
     std::ranges::copy(f.out, f.scratch.begin());

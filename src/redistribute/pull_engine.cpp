@@ -186,7 +186,7 @@ bool pull_engine::add(int source, slot x, slot z) {
   return true;
 }
 
-void pull_engine::ask(int source) {
+void pull_engine::post_request(int source) {
   const auto id = static_cast<std::uint32_t>(std::ranges::find(ops_, 0U, &op::count) - ops_.begin());
   op_.source = source;
   ops_[id] = op_;
@@ -224,7 +224,7 @@ void pull_engine::pull(int source) {
   } else {
     waiting_[buffer] = op_.count;
   }
-  ask(source);
+  post_request(source);
 }
 
 // More places whose slots are taken, if only a few are known.
@@ -259,8 +259,8 @@ bool pull_engine::open_chain() {
     const int source = source_of(candidates_[begin].number);
     const std::size_t end = first_of(source + 1);
     left -= end - begin;
-    if (may_ask(source) && open_chain(source, begin, end, buffer)) return true;
-    begin = may_ask(source) ? begin : end;
+    if (may_request(source) && open_chain(source, begin, end, buffer)) return true;
+    begin = may_request(source) ? begin : end;
   }
   return false;
 }
@@ -290,7 +290,7 @@ bool pull_engine::open_chain(int source, std::size_t begin, std::size_t end, slo
   op_.linked = !staged;
   open_ += op_.count;
   opener_ = (source + 1) % m_.ranks;
-  ask(source);
+  post_request(source);
   return true;
 }
 

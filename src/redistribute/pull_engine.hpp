@@ -85,15 +85,17 @@ class pull_engine {
   void start_request(int source);
   bool reads(int source);
   bool add(int source, slot x, slot z);
-  void ask(int source);
+  void post_request(int source);
   void report(int source);
   void taken(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
   [[nodiscard]] int source_of(std::uint32_t number) const;
   [[nodiscard]] slot free_buffer(slot reserve) const;
-  [[nodiscard]] bool may_ask(int source) const { return pending_[as_size(source)].requested < m_.sizes.per_peer; }
-  [[nodiscard]] slot waiting_for(int source) const { return may_ask(source) ? pending_[as_size(source)].waiting : 0; }
+  [[nodiscard]] bool may_request(int source) const { return pending_[as_size(source)].requested < m_.sizes.per_peer; }
+  [[nodiscard]] slot waiting_for(int source) const {
+    return may_request(source) ? pending_[as_size(source)].waiting : 0;
+  }
 
   friend struct array_list;
   template <class Each>

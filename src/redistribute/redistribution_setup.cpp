@@ -105,11 +105,12 @@ void redistribution::state::prepare(const arguments& x, const element& e, const 
   const bool free_choice = parts == 1 && options.algorithm == "auto";
   by_steps = free_choice && running.node() != nullptr && node_steps::suit(steps, *running.node());
   pushes = free_choice && running.node() == nullptr && pushed_blocks::suit(*blocks, sizes);
-  memory_to_ask = free_for_targets(*chosen, sizes, comm.size(), problem.least_blocks * choice->parts);
+  memory_for_targets = free_for_targets(*chosen, sizes, comm.size(), problem.least_blocks * choice->parts);
   const buffer_sizes without = without_blocks(*choice, problem);
   if (std::ranges::find(*blocks, 0) != blocks->end())
-    memory_to_ask = std::min(memory_to_ask, free_for_targets(*chosen, without, comm.size(), 0));
-  asks = !pushes && target_exchange::suits(comm, running.node(), problem.most_blocks * choice->parts, memory_to_ask);
+    memory_for_targets = std::min(memory_for_targets, free_for_targets(*chosen, without, comm.size(), 0));
+  finds_targets =
+      !pushes && target_exchange::suits(comm, running.node(), problem.most_blocks * choice->parts, memory_for_targets);
   if (x.blocks == 0) sizes = without;
   const bool by_elements = x.length % parts == 0;  // otherwise in bytes: no rank has gaps
   units.emplace(x.data, x.blocks * parts, by_elements ? x.length / parts : 1,

@@ -73,13 +73,13 @@ struct redistribution::state final {
   }
 
   // start(), if ranks may wait for each other: they find their targets by a sparse exchange.
-  void ask_and_start(given_map given) {
+  void find_targets_and_start(given_map given) {
     given.parts = parts;
     begin_next(chosen->name);
     in_error_forget(
         [&] {
           running.count();
-          running.stage([&] { moving.emplace(*this, given).ask(); });
+          running.stage([&] { moving.emplace(*this, given).find_targets(); });
           const auto agreed_on = [&]() -> operation& {
             moving->agree_on_targets();
             return *moving;
@@ -93,8 +93,8 @@ struct redistribution::state final {
   void run(const given_map& given) {
     if (channel* const node = running.node_if_there(); by_steps && node != nullptr && run_by_steps(*node, given))
       return;
-    if (asks && running.user_if_there() != MPI_COMM_NULL)
-      ask_and_start(given);
+    if (finds_targets && running.user_if_there() != MPI_COMM_NULL)
+      find_targets_and_start(given);
     else
       start(given);
     wait();
@@ -149,7 +149,7 @@ struct redistribution::state final {
     });
   }
 
-  [[nodiscard]] std::size_t peak() const noexcept { return std::max(budget.peak(), asking_peak); }
+  [[nodiscard]] std::size_t peak() const noexcept { return std::max(budget.peak(), targets_peak); }
 
   void end() {
     ended = true;
@@ -191,12 +191,12 @@ struct redistribution::state final {
     }
 
     // Collective, blocking.
-    void ask() {
-      target_exchange exchange{all_.running, all_.options, all_.memory_to_ask};
+    void find_targets() {
+      target_exchange exchange{all_.running, all_.options, all_.memory_for_targets};
       requested_ = exchange(m_, known_, !bad_, all_.budget);
       found_ = exchange.done;
-      all_.asking_peak = std::max(all_.asking_peak, exchange.peak);
-      if (requested_ == outcome::lacking) all_.asks = false;  // it would be again
+      all_.targets_peak = std::max(all_.targets_peak, exchange.peak);
+      if (requested_ == outcome::lacking) all_.finds_targets = false;  // it would be again
     }
 
     // Whether all ranks know theirs, and no two blocks go to one place. Otherwise they take the general path, which
@@ -273,12 +273,12 @@ struct redistribution::state final {
   count_t parts = 1;  // of each block, which are blocks of their own if the memory is too small for whole ones
   std::optional<std::pmr::vector<count_t>> blocks;
   node_steps::setting steps;
-  bool by_steps = false;              // calls that wait use two steps: the same on all ranks
-  bool pushes = false;                // few blocks are sent without a request: the same on all ranks
-  bool asks = false;                  // calls that wait find their targets by a sparse exchange: the same on all ranks
-  std::size_t memory_to_ask = 0;      // that such an exchange may use: the same on all ranks
-  std::size_t asking_peak = 0;        // the most during sparse exchanges
-  std::optional<rank_group> readers;  // whose blocks this rank reads; null on all ranks if no rank reads
+  bool by_steps = false;               // calls that wait use two steps: the same on all ranks
+  bool pushes = false;                 // few blocks are sent without a request: the same on all ranks
+  bool finds_targets = false;          // calls that wait find their targets by a sparse exchange: the same on all ranks
+  std::size_t memory_for_targets = 0;  // that such an exchange may use: the same on all ranks
+  std::size_t targets_peak = 0;        // the most during sparse exchanges
+  std::optional<rank_group> readers;   // whose blocks this rank reads; null on all ranks if no rank reads
   const redistribution_algorithm* chosen = nullptr;
   buffer_sizes sizes;
   std::optional<store> units;

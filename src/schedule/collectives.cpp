@@ -30,7 +30,7 @@ class builder {
   schedule scan();
 
  private:
-  region slots(place where, int first, int n = 1) const {
+  region blocks(place where, int first, int n = 1) const {
     const count_t origin = where == place::scratch ? below() : 0;
     return {.offset = origin + first * count_ * element_.extent, .count = n * count_, .type = type_, .where = where};
   }
@@ -76,8 +76,8 @@ schedule builder::barrier() {
 schedule builder::broadcast(int root) {
   const int me = (rank_ - root + ranks_) % ranks_;
   for (int bit = 1; bit < ranks_; bit *= 2) {
-    if (me < bit && me + bit < ranks_) s_.send(real(me + bit, root), slots(place::recv, 0));
-    if (me >= bit && me < 2 * bit) s_.recv(real(me - bit, root), slots(place::recv, 0));
+    if (me < bit && me + bit < ranks_) s_.send(real(me + bit, root), blocks(place::recv, 0));
+    if (me >= bit && me < 2 * bit) s_.recv(real(me - bit, root), blocks(place::recv, 0));
     s_.end_round();
   }
   return std::move(s_);
@@ -101,15 +101,15 @@ void builder::reduce_to_zero(const region& mine, const region& theirs) {
 
 schedule builder::reduce(int root) {
   scratch(2);
-  const region mine = slots(place::scratch, 0);
-  copy(slots(place::send, 0), mine);
-  reduce_to_zero(mine, slots(place::scratch, 1));
+  const region mine = blocks(place::scratch, 0);
+  copy(blocks(place::send, 0), mine);
+  reduce_to_zero(mine, blocks(place::scratch, 1));
   if (root == 0) {
-    if (rank_ == 0) copy(mine, slots(place::recv, 0));
+    if (rank_ == 0) copy(mine, blocks(place::recv, 0));
     return std::move(s_);
   }
   if (rank_ == 0) s_.send(root, mine);
-  if (rank_ == root) s_.recv(0, slots(place::recv, 0));
+  if (rank_ == root) s_.recv(0, blocks(place::recv, 0));
   s_.end_round();
   return std::move(s_);
 }
@@ -117,9 +117,9 @@ schedule builder::reduce(int root) {
 // Recursive doubling over the largest power of two; the first ranks of the rest fold in pairs before and unfold after.
 schedule builder::allreduce() {
   scratch(1);
-  const region mine = slots(place::recv, 0);
-  const region theirs = slots(place::scratch, 0);
-  copy(slots(place::send, 0), mine);
+  const region mine = blocks(place::recv, 0);
+  const region theirs = blocks(place::scratch, 0);
+  copy(blocks(place::send, 0), mine);
   const int cube = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks_)));
   const int folded = ranks_ - cube;  // pairs (2i, 2i + 1) with i < folded act as one
   const bool in_pair = rank_ < 2 * folded;
@@ -158,11 +158,11 @@ schedule builder::allreduce() {
 void builder::rotate(int root, bool into_recv) {
   const int head = ranks_ - root;
   if (into_recv) {
-    s_.add_copy(slots(place::scratch, 0, head), slots(place::recv, root, head));
-    s_.add_copy(slots(place::scratch, head, root), slots(place::recv, 0, root));
+    s_.add_copy(blocks(place::scratch, 0, head), blocks(place::recv, root, head));
+    s_.add_copy(blocks(place::scratch, head, root), blocks(place::recv, 0, root));
   } else {
-    s_.add_copy(slots(place::send, root, head), slots(place::scratch, 0, head));
-    s_.add_copy(slots(place::send, 0, root), slots(place::scratch, head, root));
+    s_.add_copy(blocks(place::send, root, head), blocks(place::scratch, 0, head));
+    s_.add_copy(blocks(place::send, 0, root), blocks(place::scratch, head, root));
   }
   s_.end_round();
 }
@@ -172,14 +172,14 @@ schedule builder::gather(int root) {
   const int me = (rank_ - root + ranks_) % ranks_;
   const int low = me == 0 ? ranks_ : me & -me;
   scratch(std::min(low, ranks_ - me));
-  copy(slots(place::send, 0), slots(place::scratch, 0));
+  copy(blocks(place::send, 0), blocks(place::scratch, 0));
   for (int bit = 1; bit < ranks_; bit *= 2) {
     if ((me & bit) != 0) {
-      s_.send(real(me - bit, root), slots(place::scratch, 0, std::min(bit, ranks_ - me)));
+      s_.send(real(me - bit, root), blocks(place::scratch, 0, std::min(bit, ranks_ - me)));
       s_.end_round();
       break;
     }
-    if (me + bit < ranks_) s_.recv(real(me + bit, root), slots(place::scratch, bit, std::min(bit, ranks_ - me - bit)));
+    if (me + bit < ranks_) s_.recv(real(me + bit, root), blocks(place::scratch, bit, std::min(bit, ranks_ - me - bit)));
     s_.end_round();
   }
   if (me == 0) rotate(root, true);
@@ -193,25 +193,25 @@ schedule builder::scatter(int root) {
   if (me == 0) {
     rotate(root, false);
   } else {
-    s_.recv(real(me - low, root), slots(place::scratch, 0, std::min(low, ranks_ - me)));
+    s_.recv(real(me - low, root), blocks(place::scratch, 0, std::min(low, ranks_ - me)));
     s_.end_round();
   }
   for (int bit = low / 2; bit > 0; bit /= 2) {
-    if (me + bit < ranks_) s_.send(real(me + bit, root), slots(place::scratch, bit, std::min(bit, ranks_ - me - bit)));
+    if (me + bit < ranks_) s_.send(real(me + bit, root), blocks(place::scratch, bit, std::min(bit, ranks_ - me - bit)));
     s_.end_round();
   }
-  copy(slots(place::scratch, 0), slots(place::recv, 0));
+  copy(blocks(place::scratch, 0), blocks(place::recv, 0));
   return std::move(s_);
 }
 
 // Recursive doubling by shifts: in round k a rank has the slots of itself and the next 2^k − 1 ranks, and gets as many.
 schedule builder::allgather() {
   scratch(ranks_);
-  copy(slots(place::send, 0), slots(place::scratch, 0));
+  copy(blocks(place::send, 0), blocks(place::scratch, 0));
   for (int have = 1; have < ranks_; have *= 2) {
     const int n = std::min(have, ranks_ - have);
-    s_.recv((rank_ + have) % ranks_, slots(place::scratch, have, n));
-    s_.send((rank_ - have + ranks_) % ranks_, slots(place::scratch, 0, n));
+    s_.recv((rank_ + have) % ranks_, blocks(place::scratch, have, n));
+    s_.send((rank_ - have + ranks_) % ranks_, blocks(place::scratch, 0, n));
     s_.end_round();
   }
   rotate(rank_, true);
@@ -221,9 +221,9 @@ schedule builder::allgather() {
 // In round k a rank holds the combination of the last 2^k ranks up to itself, and receives that of the 2^k before.
 schedule builder::scan() {
   scratch(1);
-  const region mine = slots(place::recv, 0);
-  const region theirs = slots(place::scratch, 0);
-  copy(slots(place::send, 0), mine);
+  const region mine = blocks(place::recv, 0);
+  const region theirs = blocks(place::scratch, 0);
+  copy(blocks(place::send, 0), mine);
   for (int k = 1; k < ranks_; k *= 2) {
     if (rank_ + k < ranks_) s_.send(rank_ + k, mine);
     if (rank_ - k >= 0) s_.recv(rank_ - k, theirs);

@@ -28,17 +28,17 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
       wires_(memory),
       derived_(memory),
       persistent_(memory),
-      slots_(0, memory),
-      in_slot_(memory) {
+      requests_(0, memory),
+      message_of_(memory) {
   array_list::take(*this, measure());
   // If ranks synchronize, messages of at most two starts are at one; half of the schedule's are receives.
   const bool few = schedule_.synchronizes && schedule_.messages.size() <= as_size(where_.in_flight);
   if (where_.reused && where_.ranks > 0 && !few) schedule_.mark_one_way();
   base_ = {static_cast<std::byte*>(where.send), static_cast<std::byte*>(where.recv), scratch_.data(),
            where.shared == nullptr ? nullptr : where.shared->data()};
-  slots_.keep_truncations();
-  slots_.describe_by(this);
-  if (where.shared != nullptr) slots_.reads(*where.shared);
+  requests_.keep_truncations();
+  requests_.describe_by(this);
+  if (where.shared != nullptr) requests_.reads(*where.shared);
   if (schedule_.ahead && floods()) {
     // Not after the tags of its lanes: ranks may have different numbers of lanes.
     gate_.emplace(where_.comm, where_.tag + mpi::communicator::gate_tag, static_cast<const mpi::awaited*>(this),
@@ -50,9 +50,9 @@ executor::executor(schedule&& s, const execution& where, std::pmr::memory_resour
 }
 
 executor::~executor() {
-  slots_.abandon();
+  requests_.abandon();
   if (persistent_.empty() || mpi::finalized()) return;
-  for (auto& request : persistent_) mpi::leave_to_library(request);
+  for (auto& request : persistent_) mpi::hand_to_library(request);
 }
 
 std::size_t executor::footprint(const schedule_size& size, std::size_t scratch, std::size_t staging,
@@ -86,8 +86,8 @@ executor::sizes executor::measure() {
   std::size_t packed = 0;  // in this round and those that it joins
   for (walk_.start(); !walk_.at_end(); walk_.leave()) {
     walk_.enter();
-    s.slots = std::max<std::size_t>(s.slots, walk_.slots());
-    if (walk_.slots() > 0 && !walk_.now().joins) ++totals_.rounds;
+    s.slots = std::max<std::size_t>(s.slots, walk_.requests());
+    if (walk_.requests() > 0 && !walk_.now().joins) ++totals_.rounds;
     const auto [first, end] = schedule_.messages_of(walk_.round());
     for (std::uint32_t m = first; m < end; ++m) {
       const message& msg = schedule_.messages[m];
@@ -153,7 +153,7 @@ std::uint32_t executor::answered_starts() const noexcept {
 }
 
 // Posts a message; `slot` keeps its request.
-void executor::post(std::uint32_t slot, std::uint32_t i) {
+void executor::post(std::uint32_t number, std::uint32_t i) {
   wire& w = wires_[i];
   const message& m = schedule_.messages[i];
   pack_message(i);
@@ -162,17 +162,17 @@ void executor::post(std::uint32_t slot, std::uint32_t i) {
         m.direction == message_direction::send ? activity::direction::sends : activity::direction::receives,
         where_.comm, m.peer, m.tag, static_cast<std::uint64_t>(schedule_.bytes(m)));
   const int tag = where_.tag + m.tag;
-  in_slot_[slot] = i;
+  message_of_[number] = i;
   if (m.one_way && starts_ % answered_starts() == 0) {
-    slots_.send_synchronously(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
+    requests_.send_synchronously(number, w.data, w.count, w.type, m.peer, tag, where_.comm);
   } else if (where_.reused && persistent_[i] != MPI_REQUEST_NULL) {
     using kind = mpi::request_kind;
-    slots_.start(slot, persistent_[i],
-                 m.direction == message_direction::send ? kind::persistent_send : kind::persistent_receive);
+    requests_.start(number, persistent_[i],
+                    m.direction == message_direction::send ? kind::persistent_send : kind::persistent_receive);
   } else if (m.direction == message_direction::send) {
-    slots_.send(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
+    requests_.send(number, w.data, w.count, w.type, m.peer, tag, where_.comm);
   } else {
-    slots_.receive(slot, w.data, w.count, w.type, m.peer, tag, where_.comm);
+    requests_.receive(number, w.data, w.count, w.type, m.peer, tag, where_.comm);
   }
 }
 
@@ -206,15 +206,15 @@ void executor::enter() {
 
 void executor::begin() {
   walk_.enter();
-  if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
+  if (activity_observer != nullptr && walk_.requests() > 0) [[unlikely]]
     reported_ = activity_observer->begins(walk_.round());
-  for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
+  for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_request);
   copy_locally();
 }
 
 // Posts what the lane may have in flight, into slots from `slot` on.
-void executor::post_more(std::size_t lane, std::uint32_t slot) {
-  if (!gate_) return walk_.post(lane, [&](std::uint32_t i) { post(slot++, i); });
+void executor::post_more(std::size_t lane, std::uint32_t number) {
+  if (!gate_) return walk_.post(lane, [&](std::uint32_t i) { post(number++, i); });
   do {  // a stage may be complete immediately
     walk_.post(lane, [&](std::uint32_t i) {
       if (schedule_.messages[i].direction == message_direction::send) return post(i, i);
@@ -228,7 +228,7 @@ void executor::post_ahead() {
   for (std::uint32_t i = 0; i < schedule_.messages.size(); ++i) {
     if (schedule_.messages[i].direction != message_direction::recv) continue;
     post(i, i);
-    in_slot_[i] |= unasked;
+    message_of_[i] |= unsolicited;
   }
   gate_->start();
 }
@@ -236,17 +236,17 @@ void executor::post_ahead() {
 // The walk has reached a receive that was posted ahead: true when it counts as complete. In a round that bounds the
 // messages in flight all do, so that they use no send's slot, and are waited for at the end.
 bool executor::walked(std::uint32_t i) {
-  if (!slots_.active(i) || (!walk_.staged() && walk_.now().in_flight > 0)) return true;
-  in_slot_[i] &= ~unasked;
+  if (!requests_.active(i) || (!walk_.staged() && walk_.now().in_flight > 0)) return true;
+  message_of_[i] &= ~unsolicited;
   return false;
 }
 
 bool executor::over() const noexcept {
-  return walk_.at_end() && (!gate_ || (gate_->is_over() && slots_.in_flight() == 0));
+  return walk_.at_end() && (!gate_ || (gate_->is_over() && requests_.in_flight() == 0));
 }
 
 void executor::leave() {
-  if (activity_observer != nullptr && walk_.slots() > 0) [[unlikely]]
+  if (activity_observer != nullptr && walk_.requests() > 0) [[unlikely]]
     activity_observer->completes(reported_);
   if (walk_.now().arrives && where_.shared != nullptr) {
     where_.shared->arrive();
@@ -273,17 +273,17 @@ bool executor::synchronize(bool block) {
 // received: its requests go into slots that were just freed.
 void executor::complete_some(bool block) {
   const auto one = [&](std::size_t n, const MPI_Status&) {
-    const auto slot = static_cast<std::uint32_t>(n);
-    const std::uint32_t i = in_slot_[slot];
-    if (gate_ && (i & unasked) != 0) return report_complete(i & ~unasked);
+    const auto number = static_cast<std::uint32_t>(n);
+    const std::uint32_t i = message_of_[number];
+    if (gate_ && (i & unsolicited) != 0) return report_complete(i & ~unsolicited);
     taken(i);
     walk_.complete(walk_.lane_of(schedule_.messages[i]));
-    if (!walk_.staged()) post_more(0, slot);
+    if (!walk_.staged()) post_more(0, number);
   };
-  const auto bytes = [&](std::size_t slot) { return capacity(slot); };
-  block ? slots_.wait_some(one, bytes) : slots_.test_some(one, bytes);
+  const auto bytes = [&](std::size_t number) { return capacity(number); };
+  block ? requests_.wait_some(one, bytes) : requests_.test_some(one, bytes);
   if (walk_.at_end() || !walk_.staged()) return;
-  for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_slot);
+  for (std::size_t k = 0; k < walk_.lanes(); ++k) post_more(k, walk_.at(k).first_request);
 }
 
 // Completes messages that have arrived in the current round, or waits for one; true when the round is complete. After
@@ -296,12 +296,12 @@ bool executor::advance(bool block) {
     begin();
   }
   if (walk_.done()) return true;
-  const std::uint32_t used = walk_.slots();
+  const std::uint32_t used = walk_.requests();
   if (!gate_ && !walk_.staged() && walk_.unposted() == 0 &&
       walk_.open() == used) {  // nothing follows: complete all together
-    if (!slots_.complete_all(block, [&](std::size_t slot) { return capacity(slot); })) return false;
+    if (!requests_.complete_all(block, [&](std::size_t number) { return capacity(number); })) return false;
     if (!staging_.empty() || activity_observer != nullptr)
-      for (std::uint32_t slot = 0; slot < used; ++slot) taken(in_slot_[slot]);
+      for (std::uint32_t number = 0; number < used; ++number) taken(message_of_[number]);
     walk_.complete_all();
     return true;
   }
@@ -339,7 +339,7 @@ void executor::wait() {
 
 // A rank that received more than it expects has gone through all rounds, because others wait for its messages.
 void executor::check_sizes() {
-  const auto kept = slots_.take_truncation();
+  const auto kept = requests_.take_truncation();
   if (!kept) return;
   int rank = 0;
   TAQUIN_MPI(PMPI_Comm_rank(where_.comm, &rank));
@@ -352,8 +352,8 @@ void executor::describe(mpi::wait_record& to) const {
   to.what = fmt::format("round {} of {}", std::min(walk_.round() + 1, rounds), rounds);
   if (!walk_.at_end() && !walk_.entered()) to.what += ", for the other ranks of the node";
   to.comm = where_.comm;
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-    if (slots_.active(slot)) to.miss(schedule_.messages[in_slot_[slot] & ~unasked].peer);
+  for (std::size_t number = 0; number < requests_.size(); ++number)
+    if (requests_.active(number)) to.miss(schedule_.messages[message_of_[number] & ~unsolicited].peer);
 }
 
 void executor::account(statistics& s) const {

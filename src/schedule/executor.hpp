@@ -80,8 +80,8 @@ class executor final : public operation, private mpi::awaited {
     each(&executor::wires_, at_most{s.messages});
     each(&executor::derived_, at_most{s.derived});
     each(&executor::persistent_, at_most{s.requests});
-    each(&executor::slots_, s.slots);
-    each(&executor::in_slot_, s.slots);
+    each(&executor::requests_, s.slots);
+    each(&executor::message_of_, s.slots);
   }
 
   [[nodiscard]] std::byte* at(const region& r) const noexcept;
@@ -98,7 +98,7 @@ class executor final : public operation, private mpi::awaited {
   void unpack_message(std::uint32_t m);
   void taken(std::uint32_t m);
   void report_complete(std::uint32_t m) const noexcept;
-  void post(std::uint32_t slot, std::uint32_t i);
+  void post(std::uint32_t number, std::uint32_t i);
   void copy_locally();
   void enter();
   void begin();
@@ -107,12 +107,12 @@ class executor final : public operation, private mpi::awaited {
   void post_ahead();
   bool walked(std::uint32_t i);
   [[nodiscard]] bool over() const noexcept;
-  void post_more(std::size_t lane, std::uint32_t slot);
+  void post_more(std::size_t lane, std::uint32_t number);
   void leave();
   [[nodiscard]] bool arrived() const noexcept;
   bool synchronize(bool block);
   [[nodiscard]] count_t capacity(std::size_t number) const noexcept {
-    return schedule_.bytes(schedule_.messages[in_slot_[number] & ~unasked]);
+    return schedule_.bytes(schedule_.messages[message_of_[number] & ~unsolicited]);
   }
   void complete_some(bool block);
   bool advance(bool block);
@@ -127,13 +127,13 @@ class executor final : public operation, private mpi::awaited {
   raw_buffer staging_;
   std::pmr::vector<wire> wires_;
   std::pmr::vector<mpi::datatype> derived_;
-  std::pmr::vector<MPI_Request> persistent_;  // one per message, where the plan is reused; null for small ones
-  mpi::request_set slots_;                    // the messages in flight
-  std::pmr::vector<std::uint32_t> in_slot_;   // which message a slot holds
+  std::pmr::vector<MPI_Request> persistent_;    // one per message, where the plan is reused; null for small ones
+  mpi::request_set requests_;                   // the messages in flight
+  std::pmr::vector<std::uint32_t> message_of_;  // which message a slot holds
   // If more ranks than may be in flight could send to this one: receives are posted ahead, message i in slot i, and
   // nothing is sent until all ranks have done so.
   std::optional<gate> gate_;
-  static constexpr std::uint32_t unasked = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
+  static constexpr std::uint32_t unsolicited = 1U << 31U;  // in in_slot_: the walk does not wait for the receive
   std::uint32_t starts_ = 0;
   statistics totals_;           // of one exchange
   std::uint32_t reported_ = 0;  // of the round

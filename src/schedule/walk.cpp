@@ -22,16 +22,16 @@ std::uint32_t walk::stage_end(std::uint32_t first, std::uint32_t end) const noex
 void walk::enter_lanes(std::uint32_t first, std::uint32_t end) noexcept {
   const auto& messages = schedule_->messages;
   std::fill_n(lanes_.begin(), now().lanes, lane{});
-  slots_ = 0;
+  requests_ = 0;
   while (first < end) {
     lane& l = lanes_[messages[first].lane];
-    l = {first, first, 0, slots_};
+    l = {first, first, 0, requests_};
     std::uint32_t widest = 0;
     while (l.end < end && messages[l.end].lane == messages[first].lane) {
       const std::uint32_t stage = std::exchange(l.end, stage_end(l.end, end));
       widest = std::max(widest, l.end - stage);
     }
-    slots_ += widest;
+    requests_ += widest;
     first = l.end;
   }
 }

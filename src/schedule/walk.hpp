@@ -18,10 +18,10 @@ class walk {
  public:
   /// A lane of the current round; a round without lanes is one lane whose messages form no stages.
   struct lane {
-    std::uint32_t next = 0;        ///< its next message
-    std::uint32_t end = 0;         ///< one past its last
-    std::uint32_t open = 0;        ///< posted and not complete
-    std::uint32_t first_slot = 0;  ///< of its messages in flight: as many slots as its widest stage has messages
+    std::uint32_t next = 0;           ///< its next message
+    std::uint32_t end = 0;            ///< one past its last
+    std::uint32_t open = 0;           ///< posted and not complete
+    std::uint32_t first_request = 0;  ///< of its messages in flight: as many slots as its widest stage has messages
   };
 
   /// Through `s`, which outlives this; allocates the lanes.
@@ -32,7 +32,7 @@ class walk {
   /// Before the first round, or after the last.
   void start() noexcept {
     round_ = 0;
-    open_ = slots_ = 0;
+    open_ = requests_ = 0;
     entered_ = false;
   }
   void stop() noexcept { round_ = schedule_->rounds.size(); }
@@ -51,7 +51,7 @@ class walk {
   /// The lanes go by stages.
   [[nodiscard]] bool staged() const noexcept { return now().lanes > 0; }
   /// Messages that the round may have concurrently in flight, those that joined it included.
-  [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
+  [[nodiscard]] std::uint32_t requests() const noexcept { return requests_; }
   /// Messages in flight; messages of the round that are not posted yet.
   [[nodiscard]] std::uint32_t open() const noexcept { return open_; }
   [[nodiscard]] std::uint32_t unposted() const noexcept { return unposted_; }
@@ -74,7 +74,7 @@ class walk {
   [[nodiscard]] bool done() const noexcept { return entered_ && unposted_ == 0 && (open_ == 0 || now().joins); }
   /// Turns to the next round.
   void leave() noexcept {
-    if (!now().joins) slots_ = 0;
+    if (!now().joins) requests_ = 0;
     ++round_;
     entered_ = false;
   }
@@ -90,7 +90,7 @@ class walk {
   std::size_t round_ = 0;
   std::uint32_t open_ = 0;
   std::uint32_t unposted_ = 0;
-  std::uint32_t slots_ = 0;
+  std::uint32_t requests_ = 0;
   std::uint32_t most_ = 0;  // concurrently in flight, in a round without stages
   bool entered_ = false;
 };
@@ -102,8 +102,8 @@ inline void walk::enter() noexcept {
   if (staged()) return enter_lanes(first, end);
   const std::uint32_t in_flight = now().in_flight;
   most_ = in_flight == 0 ? std::numeric_limits<std::uint32_t>::max() : open_ + in_flight;
-  single_ = {first, end, open_, slots_};
-  slots_ += in_flight == 0 ? unposted_ : std::min(unposted_, in_flight);
+  single_ = {first, end, open_, requests_};
+  requests_ += in_flight == 0 ? unposted_ : std::min(unposted_, in_flight);
 }
 
 template <class Post>

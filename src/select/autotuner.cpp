@@ -13,7 +13,7 @@ namespace taquin::detail {
 namespace {
 
 // Ranks exchange a time for each candidate in one round, which needs no progress by a rank between start and wait.
-shape telling_shape(int ranks, std::size_t candidates) noexcept {
+shape publishing_shape(int ranks, std::size_t candidates) noexcept {
   const auto bytes = candidates * sizeof(seconds);
   const auto all = static_cast<std::uint64_t>(ranks) * bytes;
   return {.ranks = ranks,
@@ -23,7 +23,7 @@ shape telling_shape(int ranks, std::size_t candidates) noexcept {
           .max_rank_bytes = all,
           .max_received_bytes = all};
 }
-options telling_options(int ranks) noexcept { return {.in_flight = ranks}; }
+options publishing_options(int ranks) noexcept { return {.in_flight = ranks}; }
 
 }  // namespace
 
@@ -33,9 +33,9 @@ autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicat
       times_(all_.size(), tries, trial::order::in_turn),
       reported_(all_.size() * as_size(comm.size()), &budget) {
   const auto n = static_cast<count_t>(all_.size());
-  const shape s = telling_shape(comm.size(), all_.size());
-  const options o = telling_options(comm.size());
-  telling_ = prepare_operation(
+  const shape s = publishing_shape(comm.size(), all_.size());
+  const options o = publishing_options(comm.size());
+  publishing_ = prepare_operation(
       spread_out,
       exchange::alltoallv(times_.best().data(), count_view(n, 0), count_view(0, 0), MPI_DOUBLE, reported_.data(),
                           count_view(n, 0), count_view(0, n), MPI_DOUBLE, comm.get()),
@@ -44,13 +44,13 @@ autotuner::autotuner(std::pmr::vector<prepared_candidate>&& all, mpi::communicat
 
 std::size_t autotuner::overhead(int ranks, std::size_t candidates) noexcept {
   return sizeof(autotuner) + candidates * sizeof(prepared_candidate) + as_size(ranks) * candidates * sizeof(seconds) +
-         spread_out.memory(telling_shape(ranks, candidates), telling_options(ranks));
+         spread_out.memory(publishing_shape(ranks, candidates), publishing_options(ranks));
 }
 
 void autotuner::begin() {
-  if (telling_ != nullptr && starts_ > times_.calls()) keep_the_fastest();
-  if (telling_ != nullptr) current_ = reports() ? 0 : times_.candidate(starts_);
-  if (reports()) telling_->start();
+  if (publishing_ != nullptr && starts_ > times_.calls()) keep_the_fastest();
+  if (publishing_ != nullptr) current_ = reports() ? 0 : times_.candidate(starts_);
+  if (reports()) publishing_->start();
   phase_ = phase::exchanging;
   started_at_ = PMPI_Wtime();
 }
@@ -58,19 +58,19 @@ void autotuner::begin() {
 void autotuner::keep_the_fastest() {
   std::swap(all_.front(), all_[times_.decide(reported_)]);
   all_.erase(all_.begin() + 1, all_.end());
-  telling_.reset();
+  publishing_.reset();
   current_ = 0;
 }
 
 // The candidate is done. The exchange of the ranks' times completes with these.
 bool autotuner::end(bool block) {
-  if (phase_ == phase::exchanging && telling_ != nullptr && !reports()) {
+  if (phase_ == phase::exchanging && publishing_ != nullptr && !reports()) {
     times_.took(current_, PMPI_Wtime() - started_at_);
     ++starts_;
   } else if (phase_ != phase::idle && reports()) {
-    phase_ = phase::telling;
-    if (block) telling_->wait();
-    if (!block && !telling_->test()) return false;
+    phase_ = phase::publishing;
+    if (block) publishing_->wait();
+    if (!block && !publishing_->test()) return false;
     ++starts_;
   }
   phase_ = phase::idle;
@@ -79,27 +79,27 @@ bool autotuner::end(bool block) {
 
 void autotuner::start() {
   begin();
-  all_[current_].body->start();
+  all_[current_].operation->start();
 }
 
 bool autotuner::test() {
-  if (phase_ == phase::exchanging && !all_[current_].body->test()) return false;
+  if (phase_ == phase::exchanging && !all_[current_].operation->test()) return false;
   if (phase_ != phase::idle && !end(false)) return false;
   return true;
 }
 
 void autotuner::wait() {
-  if (phase_ == phase::exchanging) all_[current_].body->wait();
+  if (phase_ == phase::exchanging) all_[current_].operation->wait();
   end(true);
 }
 
 void autotuner::run() {
   begin();
-  all_[current_].body->run();
+  all_[current_].operation->run();
   end(true);
 }
 
-void autotuner::account(statistics& s) const { all_[current_].body->account(s); }
+void autotuner::account(statistics& s) const { all_[current_].operation->account(s); }
 
 std::vector<candidate_plan> candidates(std::span<const algorithm* const> ranking, const shape& s, const options& o,
                                        std::size_t limit) {

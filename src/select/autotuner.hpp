@@ -28,7 +28,7 @@ struct candidate_plan {
 /// An algorithm and its prepared operation.
 struct prepared_candidate {
   const algorithm* what = nullptr;
-  operation_ptr body;
+  operation_ptr operation;
 };
 
 /// Each candidate runs `tries` starts, interleaved. With the start after these ranks exchange their times, in one round
@@ -59,16 +59,16 @@ class autotuner final : public operation {
   bool end(bool block);
   void keep_the_fastest();
 
-  [[nodiscard]] bool reports() const noexcept { return telling_ != nullptr && starts_ == times_.calls(); }
+  [[nodiscard]] bool reports() const noexcept { return publishing_ != nullptr && starts_ == times_.calls(); }
 
   std::pmr::vector<prepared_candidate> all_;
   trial times_;                         // of the candidates
   std::pmr::vector<seconds> reported_;  // those of all ranks, by rank
-  operation_ptr telling_;               // null once the fastest is alone
+  operation_ptr publishing_;            // null once the fastest is alone
   std::uint64_t starts_ = 0;            // that are complete, until then
   std::size_t current_ = 0;
   double started_at_ = 0;
-  enum class phase : std::uint8_t { idle, exchanging, telling } phase_ = phase::idle;
+  enum class phase : std::uint8_t { idle, exchanging, publishing } phase_ = phase::idle;
 };
 
 /// The few of `ranking`, best first, that are worth measuring and fit into `limit` bytes together, and after them some

@@ -157,7 +157,7 @@ level_names chooser::levels(const shape& s, const options& o) {
   return names;
 }
 
-bool chooser::leaves_to_step(const algorithm& step, const shape& mine, const options& o) {
+bool chooser::uses_step(const algorithm& step, const shape& mine, const options& o) {
   if (!profile_.given) return true;
   const std::uint64_t form =
       static_cast<std::uint64_t>(mine.kind) << 2U | (mine.in_place ? 2U : 0U) | (mine.symmetric ? 1U : 0U);
@@ -168,18 +168,18 @@ bool chooser::leaves_to_step(const algorithm& step, const shape& mine, const opt
                          mine.max_received_bytes,
                          static_cast<std::uint64_t>(o.memory)};
   const bool anywhere = calls_from::rules().empty() && mine.shared;  // rules of places fit some calls alone
-  if (last_.known && anywhere && last_.sizes == sizes) return last_.leaves;
+  if (last_.known && anywhere && last_.sizes == sizes) return last_.uses_step;
   shape described = mine;
   if (const node_view* const nodes = known_nodes(comm_); nodes != nullptr && mine.shared)
     describe(nodes->topology, described);
   last_ = {sizes, anywhere, looks_up_step(step, described, o)};
-  return last_.leaves;
+  return last_.uses_step;
 }
 
 bool chooser::looks_up_step(const algorithm& step, const shape& mine, const options& o) {
   if (const algorithm* const a = ruled(mine, o, false, o.memory, profile_, &step)) return a == &step;
-  if (leaves_.size() >= most_remembered) leaves_.clear();
-  const auto [at, is_new] = leaves_.try_emplace(choice_key(mine, o, false, o.memory));
+  if (uses_step_.size() >= most_remembered) uses_step_.clear();
+  const auto [at, is_new] = uses_step_.try_emplace(choice_key(mine, o, false, o.memory));
   if (is_new) at->second = decide(mine, o, false, o.memory, profile_, &step).why == decision::reason::step;
   return at->second;
 }
@@ -270,7 +270,7 @@ std::uint64_t chooser::last_time() const noexcept {
   return static_cast<std::uint64_t>(*last_time_ * 1e9);
 }
 
-void chooser::learn(std::uint64_t nanoseconds) noexcept {
+void chooser::record_time(std::uint64_t nanoseconds) noexcept {
   if (running_ == nullptr) return;
   running_->learn(turn_, nanoseconds);
   running_ = nullptr;

@@ -50,7 +50,7 @@ class chooser {
 
   /// Whether the profile leaves a blocking exchange of this rank's sizes to the step of that algorithm; without a
   /// profile it does. A rank where it does not brings a header without blocks to the step. Local.
-  [[nodiscard]] bool leaves_to_step(const algorithm& step, const shape& mine, const options& o);
+  [[nodiscard]] bool uses_step(const algorithm& step, const shape& mine, const options& o);
 
   /// Without measurements, blocking calls between nodes are tuned online (`algorithm_trial`): this rank's time of the
   /// last call with a chosen algorithm. Local.
@@ -58,7 +58,7 @@ class chooser {
   /// The same in nanoseconds for the agreement; unlimited if none is requested.
   [[nodiscard]] std::uint64_t last_time() const noexcept;
   /// The agreed time. Local.
-  void learn(std::uint64_t nanoseconds) noexcept;
+  void record_time(std::uint64_t nanoseconds) noexcept;
 
   [[nodiscard]] const profile& known() const noexcept { return profile_; }
   /// Whether all ranks compute the same times: otherwise rank 0 broadcasts its choice.
@@ -81,11 +81,11 @@ class chooser {
   bool followed_rule_ = false;
   bool took_heap_ = false;
   std::unordered_map<std::uint64_t, const algorithm*> remembered_;
-  std::unordered_map<std::uint64_t, bool> leaves_;  // to a step, by this rank's shape
+  std::unordered_map<std::uint64_t, bool> uses_step_;  // to a step, by this rank's shape
   struct last_answer {
     std::array<std::uint64_t, 6> sizes{};
     bool known = false;
-    bool leaves = false;
+    bool uses_step = false;
   } last_{};  // of a call of a microsecond, that has no time to be looked up
 
   bool looks_up_step(const algorithm& step, const shape& mine, const options& o);

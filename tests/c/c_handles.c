@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-static int says(const char *function, const char *what) {
+static int word_of_rank(const char *function, const char *what) {
   return strstr(TAQUIN_Last_error(), function) != NULL && strstr(TAQUIN_Last_error(), what) != NULL;
 }
 
@@ -14,16 +14,16 @@ static void calls_without_mpi_are_errors(const char *why, TAQUIN_Plan plan) {
   int a[64] = {0}, b[64] = {0}, flag = 0;
   TAQUIN_Options options = TAQUIN_OPTIONS_INIT;
   CHECK(TAQUIN_Alltoall(a, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Alltoall", why));
+  CHECK(word_of_rank("TAQUIN_Alltoall", why));
   CHECK(TAQUIN_Comm_set_options(MPI_COMM_WORLD, &options) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Comm_set_options", why));
+  CHECK(word_of_rank("TAQUIN_Comm_set_options", why));
   TAQUIN_Plan made = TAQUIN_PLAN_NULL;
   CHECK(TAQUIN_Alltoall_init(a, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &made) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Alltoall_init", why));
+  CHECK(word_of_rank("TAQUIN_Alltoall_init", why));
   CHECK(TAQUIN_Start(plan) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Start", why));
+  CHECK(word_of_rank("TAQUIN_Start", why));
   CHECK(TAQUIN_Test(plan, &flag) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Test", why));
+  CHECK(word_of_rank("TAQUIN_Test", why));
 }
 
 /* Under the default handler, which would end the program. */
@@ -32,20 +32,20 @@ static void freeing_null_handles_is_an_error(void) {
   TAQUIN_Redistribution redistribution = TAQUIN_REDISTRIBUTION_NULL;
   TAQUIN_Sparse sparse = TAQUIN_SPARSE_NULL;
   CHECK(TAQUIN_Plan_free(&plan) != MPI_SUCCESS && TAQUIN_Plan_free(NULL) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Plan_free", "null plan"));
+  CHECK(word_of_rank("TAQUIN_Plan_free", "null plan"));
   CHECK(TAQUIN_Redistribution_free(&redistribution) != MPI_SUCCESS && TAQUIN_Redistribution_free(NULL) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Redistribution_free", "null redistribution"));
+  CHECK(word_of_rank("TAQUIN_Redistribution_free", "null redistribution"));
   CHECK(TAQUIN_Sparse_end(&sparse) != MPI_SUCCESS && TAQUIN_Sparse_end(NULL) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Sparse_end", "null sparse exchange"));
+  CHECK(word_of_rank("TAQUIN_Sparse_end", "null sparse exchange"));
 }
 
 static void freeing_null_layouts_is_an_error(void) {
   TAQUIN_Layout layout = TAQUIN_LAYOUT_NULL;
   TAQUIN_Layout_plan plan = TAQUIN_LAYOUT_PLAN_NULL;
   CHECK(TAQUIN_Layout_free(&layout) != MPI_SUCCESS && TAQUIN_Layout_free(NULL) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Layout_free", "null layout"));
+  CHECK(word_of_rank("TAQUIN_Layout_free", "null layout"));
   CHECK(TAQUIN_Redistribute_layout_free(&plan) != MPI_SUCCESS && TAQUIN_Redistribute_layout_free(NULL) != MPI_SUCCESS);
-  CHECK(says("TAQUIN_Redistribute_layout_free", "null plan"));
+  CHECK(word_of_rank("TAQUIN_Redistribute_layout_free", "null plan"));
 }
 
 static int handler_calls, handler_code;

@@ -27,7 +27,7 @@ std::vector<property_record> combine(std::vector<property_record> known) {
       rounds.begin(v);
       for (int digit = 1; digit <= rounds.digits(); ++digit) {
         const property_record& theirs = reported[static_cast<std::size_t>((rank - digit * rounds.width() % p + p) % p)];
-        v.learn(theirs);
+        v.merge(theirs);
         rounds.add_up(v, digit, theirs);
       }
     }

@@ -113,7 +113,7 @@ TEST_P(collectives_left_in_the_middle, end_for_those_who_wait_and_leave_memory_f
     lost->record = make_call_record(MPI_COMM_WORLD);
     std::vector<std::int64_t> values(10000, 1);
     if (rank == 0) {
-      lost->leave(std::runtime_error("its own reasons"));
+      lost->abort(std::runtime_error("its own reasons"));
     } else {
       const present here(lost.get());
       EXPECT_THROW(allreduce(std::span(values), MPI_MAX, lost->get()), peer_aborted);

@@ -218,7 +218,7 @@ TEST_F(between_nodes, exchanges_in_place_and_with_two_buffers_are_measured_on_th
     EXPECT_NE(choices.choose(s, {}, false, unlimited), nullptr);
     choices.took(1e-6);
     const bool measures = choices.last_time() != unlimited;
-    choices.learn(choices.last_time());
+    choices.record_time(choices.last_time());
     return measures;
   };
   for (int i = 0; i < 20; ++i) {

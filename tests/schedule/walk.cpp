@@ -31,7 +31,7 @@ TEST_F(a_walk, keeps_as_many_in_flight_as_the_round_allows) {
   walk w(s_);
   EXPECT_FALSE(w.entered());
   w.enter();
-  EXPECT_EQ(w.slots(), 2U);
+  EXPECT_EQ(w.requests(), 2U);
   EXPECT_EQ(posted(w), (messages{0, 1}));
   EXPECT_EQ(posted(w), messages{});
   w.complete(0);
@@ -58,8 +58,8 @@ TEST_F(a_walk, posts_the_stages_of_each_lane_in_turn) {
   walk w(s_);
   w.enter();
   ASSERT_EQ(w.lanes(), 2U);
-  EXPECT_EQ(w.slots(), 4U) << "the widest stage of each";
-  EXPECT_EQ(w.at(1).first_slot, 3U);
+  EXPECT_EQ(w.requests(), 4U) << "the widest stage of each";
+  EXPECT_EQ(w.at(1).first_request, 3U);
   EXPECT_EQ(posted(w, 0), (messages{0, 1}));
   EXPECT_EQ(posted(w, 1), messages{5});
   w.complete(1);
@@ -82,8 +82,8 @@ TEST_F(a_walk, completes_the_messages_of_a_joined_round_with_those_of_the_next) 
   EXPECT_TRUE(w.done());
   w.leave();
   w.enter();
-  EXPECT_EQ(w.slots(), 3U);
-  EXPECT_EQ(w.at(0).first_slot, 2U);
+  EXPECT_EQ(w.requests(), 3U);
+  EXPECT_EQ(w.at(0).first_request, 2U);
   EXPECT_EQ(posted(w), messages{2});
   w.complete(0);
   EXPECT_EQ(posted(w), messages{3});

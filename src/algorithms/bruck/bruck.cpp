@@ -62,8 +62,8 @@ std::uint32_t add_intermediate_type(schedule& s, const local_exchange& x) {
   const element& e = x.recv.element;
   if (e.contiguous()) return s.add_type(e);
   // Without MPI there are no types to ask.
-  const bool asks = e.map == nullptr && e.type != MPI_DATATYPE_NULL && mpi::running();
-  const type_map* const map = asks ? type_map::of(e.type) : e.map;
+  const bool queries = e.map == nullptr && e.type != MPI_DATATYPE_NULL && mpi::running();
+  const type_map* const map = queries ? type_map::of(e.type) : e.map;
   if (map == nullptr || map->signature_count() == 0) return s.add_type(element::bytes(1));
   const count_t size = e.size / map->signature_count();
   return s.add_type({map->signature(), size, size, 0, size});

@@ -100,7 +100,7 @@ class bruck_v_state {
   /// expects it in the log rounds or the reverse.
   [[nodiscard]] std::optional<invalid_argument> mismatch() const { return sizes_.mismatch(true); }
   /// Whether the block from `distance` ranks below is sent directly.
-  [[nodiscard]] bool comes_directly(int distance) const noexcept { return sizes_[distance] == goes_directly; }
+  [[nodiscard]] bool arrives_directly(int distance) const noexcept { return sizes_[distance] == goes_directly; }
   /// Without mismatch: puts what has arrived, and the rank's own block, into the receive buffer.
   void deliver();
 

@@ -201,8 +201,8 @@ class two_phase_operation final : public operation {
         mid_(p_, &budget),
         on_(p_, &budget),
         in_(p_, &budget),
-        leaving_(&budget),
-        coming_(&budget),
+        outgoing_(&budget),
+        incoming_(&budget),
         staging_(&budget) {
     out_.sum_up([&](auto add) {
       for (int j = 0; j < p_; ++j) cut_.sent(j).each_part(p_, [&](int k, part q) { add(k, q.bytes); });
@@ -216,11 +216,11 @@ class two_phase_operation final : public operation {
     for (int i = 0; i < p_; ++i)
       for (const block& b : {send_[i], recv_[i]})
         if (!b.element.contiguous()) most = std::max(most, b.bytes());
-    array_list::take(*this, buffers{.leaving = std::max(out_.bytes(), on_.bytes()),
-                                    .coming = std::max(mid_.bytes(), in_.bytes()),
+    array_list::take(*this, buffers{.outgoing = std::max(out_.bytes(), on_.bytes()),
+                                    .incoming = std::max(mid_.bytes(), in_.bytes()),
                                     .staging = as_size(most)});
-    for (packed_side* side : {&out_, &on_}) side->place_at(leaving_.data());
-    for (packed_side* side : {&mid_, &in_}) side->place_at(coming_.data());
+    for (packed_side* side : {&out_, &on_}) side->place_at(outgoing_.data());
+    for (packed_side* side : {&mid_, &in_}) side->place_at(incoming_.data());
     const auto prepare_phase = [&](packed_side& from, packed_side& to, int tag, phase of) {
       const shape inner = inner_shape(*c.shape, of);
       exchange y;
@@ -239,15 +239,15 @@ class two_phase_operation final : public operation {
     const auto p = as_size(s.ranks);
     const std::size_t passed = inner_shape(s, phase::second).max_rank_bytes;
     const std::size_t then =
-        array_list::bytes<two_phase_operation>(buffers{.leaving = std::max<std::size_t>(s.max_rank_bytes, passed),
-                                                       .coming = std::max<std::size_t>(passed, s.max_received_bytes),
+        array_list::bytes<two_phase_operation>(buffers{.outgoing = std::max<std::size_t>(s.max_rank_bytes, passed),
+                                                       .incoming = std::max<std::size_t>(passed, s.max_received_bytes),
                                                        .staging = s.max_block_bytes});
     return sizeof(two_phase_operation) + cut_blocks::kept_bytes(s) + 2 * owned_blocks::bytes(p) +
            4 * packed_side::bookkeeping(p) + std::max(cut_blocks::making_bytes(s), then + inner);
   }
 
   void start() override {
-    deal();
+    partition();
     phase_ = 0;
     phases_[0]->start();
   }
@@ -284,7 +284,7 @@ class two_phase_operation final : public operation {
   }
 
   // S1, S2: the parts of all blocks, by intermediate rank, then by receiver.
-  void deal() {
+  void partition() {
     out_.go_through([&](auto put) {
       for (int j = 0; j < p_; ++j) {
         const block b = send_[j];
@@ -325,15 +325,15 @@ class two_phase_operation final : public operation {
   }
 
   struct buffers {
-    std::size_t leaving = 0;
-    std::size_t coming = 0;
+    std::size_t outgoing = 0;
+    std::size_t incoming = 0;
     std::size_t staging = 0;
   };
   friend struct detail::array_list;
   template <class Each>
   static constexpr void arrays(Each each, const buffers& n) {
-    each(&two_phase_operation::leaving_, n.leaving);
-    each(&two_phase_operation::coming_, n.coming);
+    each(&two_phase_operation::outgoing_, n.outgoing);
+    each(&two_phase_operation::incoming_, n.incoming);
     each(&two_phase_operation::staging_, n.staging);
   }
 
@@ -341,12 +341,12 @@ class two_phase_operation final : public operation {
   owned_blocks recv_;
   int p_;
   cut_blocks cut_;
-  packed_side out_;     // by intermediate rank
-  packed_side mid_;     // by sender
-  packed_side on_;      // by receiver
-  packed_side in_;      // by intermediate rank
-  raw_buffer leaving_;  // of both phases, one after the other
-  raw_buffer coming_;
+  packed_side out_;      // by intermediate rank
+  packed_side mid_;      // by sender
+  packed_side on_;       // by receiver
+  packed_side in_;       // by intermediate rank
+  raw_buffer outgoing_;  // of both phases, one after the other
+  raw_buffer incoming_;
   std::pmr::vector<std::byte> staging_;  // a block without its gaps
   std::array<operation_ptr, 2> phases_;
   std::size_t phase_ = 2;

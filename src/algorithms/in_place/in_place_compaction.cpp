@@ -24,7 +24,7 @@ bool in_place_machine::begin_compaction(std::size_t i, bool last_resort) {
   const auto gaps = recvs_.gaps();
   const auto segments = sends_.segments();
   const auto rests = [&](std::size_t k) {
-    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::coming;
+    return k < gaps.size() && gaps[k].source == gaps[i].source && gaps[k].state != gap_state::arriving;
   };
   const auto source = as_size(gaps[i].source);
   const bool full = recvs_.runs(gaps[i].source) >= limits_.runs && unanswered_[source] == 0;

@@ -60,15 +60,15 @@ in_place_step in_place_machine::next(bool idle) {
   if (auto m = place_staged(false)) return {{}, m};
   if (recvs_.left() > 0 && !free_requests_.empty()) {
     if (auto m = slide()) return {{}, m};
-    if (auto h = best_free_region(false)) return ask(*h, gap_state::coming);
-    if (auto h = best_staging(false)) return ask(*h, gap_state::coming_staged);
+    if (auto h = best_free_region(false)) return make_request(*h, gap_state::arriving);
+    if (auto h = best_staging(false)) return make_request(*h, gap_state::arriving_staged);
     if (blocked_ && begin_any_compaction(false)) return {{}, compact()};
   }
   if (idle) {
     if (auto m = place_staged(true)) return {{}, m};
     if (recvs_.left() > 0 && !free_requests_.empty()) {
-      if (auto h = best_free_region(true)) return ask(*h, gap_state::coming);
-      if (auto h = best_staging(true)) return ask(*h, gap_state::coming_staged);
+      if (auto h = best_free_region(true)) return make_request(*h, gap_state::arriving);
+      if (auto h = best_staging(true)) return make_request(*h, gap_state::arriving_staged);
     }
     if (free_requests_.size() == outstanding_.size() && begin_any_compaction(true)) return {{}, compact()};
   }
@@ -144,7 +144,7 @@ void in_place_machine::arrived(int slot, count_t length) {
   const std::size_t i = recvs_.at(f.at);
   const gap g = recvs_.gaps()[i];
   --unanswered_[as_size(g.source)];
-  if (g.state == gap_state::coming_staged) {
+  if (g.state == gap_state::arriving_staged) {
     if (length < f.length) aux_.give_back(g.aux + length, f.length - length);
     recvs_.stage(i, length);
   } else if (length < f.length) {
@@ -204,7 +204,7 @@ std::optional<local_move> in_place_machine::slide() {
     if (inner && recvs_.runs(g.source) >= limits_.runs) continue;
     sends_.erase(i);
     self_left_ -= p.length;
-    recvs_.fill(recvs_.ask(k, to, p.length, gap_state::coming, 0), p.length);
+    recvs_.fill(recvs_.reserve(k, to, p.length, gap_state::arriving, 0), p.length);
     changed_ = true;
     if (distance == 0) return slide();
     return local_move{{p.at, to, p.length}};
@@ -231,7 +231,7 @@ void in_place_machine::for_each_free_region(Visit visit) const {
 
 // Requests keep the runs of a message few. From the limit on only the first run's beginning may be requested, one
 // request at a time: the data that a short answer leaves then rejoin their run.
-bool in_place_machine::may_ask(const gap& g, count_t at) const noexcept {
+bool in_place_machine::may_request(const gap& g, count_t at) const noexcept {
   const int unanswered = unanswered_[as_size(g.source)];
   if (recvs_.runs(g.source) >= limits_.runs) return unanswered == 0 && at == g.at;
   return unanswered < limits_.per_peer;
@@ -253,7 +253,7 @@ std::optional<in_place_machine::free_region> in_place_machine::best_free_region(
       h.length = limits_.chunk;
     }
     if (h.length < limits_.small_chunk && h.length < g.length && !any_size) return;
-    if (!may_ask(g, h.at)) {
+    if (!may_request(g, h.at)) {
       blocked_ = true;
       return;
     }
@@ -289,8 +289,8 @@ std::optional<in_place_machine::free_region> in_place_machine::worth_staging(std
 
 // The beginning of some message's first run, through auxiliary memory.
 std::optional<in_place_machine::free_region> in_place_machine::best_staging(bool idle) const {
-  const count_t room = std::min(aux_.longest(), limits_.aux_chunk);
-  if (room == 0 || staged_ == as_size(limits_.staged)) return {};
+  const count_t space = std::min(aux_.longest(), limits_.aux_chunk);
+  if (space == 0 || staged_ == as_size(limits_.staged)) return {};
   const bool starving = free_requests_.size() == outstanding_.size();
   std::optional<free_region> best;
   int best_unanswered = 0;
@@ -303,16 +303,16 @@ std::optional<in_place_machine::free_region> in_place_machine::best_staging(bool
     if (best && unanswered >= best_unanswered) continue;
     if (starving && !idle && source(g).peer == rank_) continue;
     const auto wanted = idle || starving ? std::optional(free_region{i, g.at, g.length}) : worth_staging(i);
-    if (!wanted || !may_ask(g, wanted->at)) continue;
-    if (!idle && room < limits_.small_chunk && room < wanted->length) continue;
-    best = free_region{i, wanted->at, std::min(room, wanted->length)};
+    if (!wanted || !may_request(g, wanted->at)) continue;
+    if (!idle && space < limits_.small_chunk && space < wanted->length) continue;
+    best = free_region{i, wanted->at, std::min(space, wanted->length)};
     best_unanswered = unanswered;
     if (unanswered == 0) break;
   }
   return best;
 }
 
-in_place_step in_place_machine::ask(const free_region& h, gap_state how) {
+in_place_step in_place_machine::make_request(const free_region& h, gap_state how) {
   const gap g = recvs_.gaps()[h.gap];
   const int peer = source(g).peer;
   const count_t offset = g.offset + (h.at - g.at);
@@ -331,15 +331,15 @@ in_place_step in_place_machine::ask(const free_region& h, gap_state how) {
     self_left_ -= length;
   }
   count_t aux = 0;
-  if (how == gap_state::coming_staged) {
+  if (how == gap_state::arriving_staged) {
     aux = aux_.take(length);
     to = aux_location(aux);
     ++staged_;
     turn_ = h.gap + 1;
   }
-  const std::size_t i = recvs_.ask(h.gap, h.at, length, how, aux);
+  const std::size_t i = recvs_.reserve(h.gap, h.at, length, how, aux);
   if (peer == rank_) {
-    if (how == gap_state::coming_staged) {
+    if (how == gap_state::arriving_staged) {
       recvs_.stage(i, length);
     } else {
       recvs_.fill(i, length);

@@ -124,8 +124,8 @@ class in_place_machine {
   bool begin_any_compaction(bool last_resort);
   bool begin_compaction(std::size_t i, bool last_resort);
   std::optional<local_move> compact();
-  in_place_step ask(const free_region& h, gap_state how);
-  [[nodiscard]] bool may_ask(const gap& g, count_t at) const noexcept;
+  in_place_step make_request(const free_region& h, gap_state how);
+  [[nodiscard]] bool may_request(const gap& g, count_t at) const noexcept;
   [[nodiscard]] std::optional<free_region> worth_staging(std::size_t i) const;
   [[nodiscard]] const peer_block& source(const gap& g) const noexcept { return in_[as_size(g.source)]; }
   template <class Visit>

@@ -89,17 +89,17 @@ std::size_t in_place_operation::node_bytes(const context& c, std::size_t allowed
   const shape& s = *c.shape;
   const int ranks = node_ranks(c);
   if (ranks == 1) return 0;
-  const std::size_t room = node_offers::bytes(ranks);
-  const std::size_t bytes = c.reused ? channel::share(ranks, room) + channel::bookkeeping(ranks) : room;
+  const std::size_t space = node_offers::bytes(ranks);
+  const std::size_t bytes = c.reused ? channel::share(ranks, space) + channel::bookkeeping(ranks) : space;
   return bytes <= allowed / part && least(s) + bytes <= allowed ? bytes : 0;
 }
 
 // Plans have a channel of their own; blocking calls use their communicator's, or that of its node. Collective among the
 // node's ranks.
-channel* in_place_operation::node_channel(const exchange& x, const context& c, std::size_t room,
+channel* in_place_operation::node_channel(const exchange& x, const context& c, std::size_t space,
                                           memory_budget& memory) {
   if (!c.reused) return nodes_ == nullptr ? blocking_channel(x.comm) : channel_of_node(*nodes_);
-  own_ = channel::make(nodes_ == nullptr ? c.comm->get() : nodes_->local.get(), room, environment::get().shared_memory,
+  own_ = channel::make(nodes_ == nullptr ? c.comm->get() : nodes_->local.get(), space, environment::get().shared_memory,
                        &memory);
   return &own_;
 }
@@ -107,10 +107,10 @@ channel* in_place_operation::node_channel(const exchange& x, const context& c, s
 node_offers* in_place_operation::offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory) {
   if (bytes == 0) return nullptr;
   const int ranks = node_ranks(c);
-  const std::size_t room = node_offers::bytes(ranks);
-  channel* const node = node_channel(x, c, room, memory);
-  if (node == nullptr || node->empty() || !node->single_copies() || node->payload_bytes() < room) return nullptr;
-  share_.emplace(memory, c.reused ? channel::share(ranks, room) : room);
+  const std::size_t space = node_offers::bytes(ranks);
+  channel* const node = node_channel(x, c, space, memory);
+  if (node == nullptr || node->empty() || !node->single_copies() || node->payload_bytes() < space) return nullptr;
+  share_.emplace(memory, c.reused ? channel::share(ranks, space) : space);
   return &offers_.emplace(*node, units_.unit_bytes(), own_node(c), units_.columns());
 }
 

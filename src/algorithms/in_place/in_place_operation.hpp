@@ -46,7 +46,7 @@ class in_place_operation final : public mpi_operation {
   [[nodiscard]] std::size_t node_bytes(const context& c, std::size_t allowed) const noexcept;
   [[nodiscard]] int node_ranks(const context& c) const noexcept;
   [[nodiscard]] rank_group own_node(const context& c) const noexcept;
-  channel* node_channel(const exchange& x, const context& c, std::size_t room, memory_budget& memory);
+  channel* node_channel(const exchange& x, const context& c, std::size_t space, memory_budget& memory);
   node_offers* offers(const exchange& x, const context& c, std::size_t bytes, memory_budget& memory);
 
   mpi_port& port() noexcept override { return net_; }

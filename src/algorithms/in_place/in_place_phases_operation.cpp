@@ -67,9 +67,9 @@ phase_limits in_place_phases_operation::limits(const exchange& x, const context&
   const element unit = unit_of(x, *c.shape);
   phase_limits l{.parts = parts_of(*c.shape, *c.opts), .heap = c.opts->in_place_phases.aux_heap};
   const std::size_t least_aux = as_size(l.parts) * std::max<std::size_t>(c.shape->unit_span, 1);
-  const count_t room = fitting(unit, allowed - least(*c.shape, *c.opts) + least_aux);
-  const count_t useful = l.heap ? total_units(x.recv, c.shape->ranks, unit) : room;
-  l.aux = std::clamp<count_t>(useful, l.parts, room);
+  const count_t space = fitting(unit, allowed - least(*c.shape, *c.opts) + least_aux);
+  const count_t useful = l.heap ? total_units(x.recv, c.shape->ranks, unit) : space;
+  l.aux = std::clamp<count_t>(useful, l.parts, space);
   l.most = std::min<count_t>(mpi::count_limit(), std::numeric_limits<int>::max() / unit.size);
   return l;
 }

@@ -81,7 +81,7 @@ task in_place_phases_protocol::run() {
     if (done && how_ == requests::sparse) co_return;
     if (!done) ++last_.rounds;
     machine_.determine();
-    int pending = receive() + ask(done);
+    int pending = receive() + post_requests(done);
     if (how_ == requests::dense) co_await net_.alltoall(requested_, granted_, request_words);
     for (std::size_t k = 0; how_ == requests::sparse && k < out_.size(); ++k) {
       const auto mine = std::span(granted_).subspan(k * request_words, request_words);
@@ -125,7 +125,7 @@ task in_place_phases_protocol::run() {
 }
 
 // Returns how many requests need an event that reports their receipt.
-int in_place_phases_protocol::ask(bool done) {
+int in_place_phases_protocol::post_requests(bool done) {
   const auto wanted = machine_.requests();
   const std::int64_t work_left = done ? 0 : 1;
   int known = 0;

@@ -73,7 +73,7 @@ class in_place_phases_protocol {
   void set(std::size_t i, const request& r);
   [[nodiscard]] request granted(std::size_t i) const;
   [[nodiscard]] request granted_to(std::size_t k) const { return granted(place(k, out_[k])); }
-  int ask(bool done);
+  int post_requests(bool done);
   void compare_counts();
   [[noreturn]] void refuse(int peer, count_t unsent, count_t expected);
   int receive();

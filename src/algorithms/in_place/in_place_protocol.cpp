@@ -47,17 +47,17 @@ task in_place_protocol::run() {
   if (net.fetches()) {
     // Peer by peer, as long as there are data whose swap neither rank has started: data that this rank does not swap
     // are swapped by the peer. Each rank begins with its next, so that not all begin with the same.
-    const unit_run room{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
+    const unit_run space{units.border(), std::min(machine.limits().aux, machine.limits().swap_chunk)};
     const auto next = std::ranges::upper_bound(out, rank, {}, &peer_block::peer) - out.begin();
     for (std::size_t i = 0; i < out.size(); ++i) {
       const int peer = out[(as_size(next) + i) % out.size()].peer;
-      while (peer != rank && net.swap_some(peer, room) > 0) co_await net.suspend_test();
+      while (peer != rank && net.swap_some(peer, space) > 0) co_await net.suspend_test();
     }
   }
   std::uint64_t rested = units.bytes_copied();
   for (bool quiet = false;;) {
     for (auto s = machine.next(quiet); s.request || s.move; s = machine.next(quiet && s.move)) {
-      if (s.request) ask(*s.request);
+      if (s.request) post_request(*s.request);
       if (!s.move) continue;
       if (s.move->peer >= 0 && net.fetches()) {
         pending = s.move;
@@ -94,7 +94,7 @@ void in_place_protocol::offer_all() {
   }
 }
 
-void in_place_protocol::ask(const in_place_request& r) {
+void in_place_protocol::post_request(const in_place_request& r) {
   const auto id = static_cast<std::uint32_t>(r.slot);
   const unit_run into{r.to, r.length};
   if (net.fetches() && net.fetch(r.peer, r.offset, r.expected, into, id)) return;

@@ -32,7 +32,7 @@ struct in_place_protocol {
 
  private:
   void offer_all();
-  void ask(const in_place_request& r);
+  void post_request(const in_place_request& r);
   void answer(const event& e);
   void take(const event& e);
 };

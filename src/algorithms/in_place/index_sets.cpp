@@ -145,7 +145,7 @@ void recv_set::cut(std::size_t i, count_t length) {
   if (rest.state == gap_state::open) ++runs_[as_size(rest.source)];
 }
 
-std::size_t recv_set::ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux) {
+std::size_t recv_set::reserve(std::size_t i, count_t at, count_t length, gap_state how, count_t aux) {
   if (gaps_[i].at < at) {
     cut(i, at - gaps_[i].at);
     ++i;

@@ -90,10 +90,10 @@ class send_set {
 
 /// The state of a run of locations that wait for data.
 enum class gap_state : std::uint8_t {
-  open,           ///< not requested
-  coming,         ///< requested, arrives in place
-  coming_staged,  ///< requested, arrives in auxiliary memory
-  staged          ///< in auxiliary memory, waits until its place is free
+  open,             ///< not requested
+  arriving,         ///< requested, arrives in place
+  arriving_staged,  ///< requested, arrives in auxiliary memory
+  staged            ///< in auxiliary memory, waits until its place is free
 };
 
 /// A run of locations that wait for data.
@@ -127,7 +127,7 @@ class recv_set {
   [[nodiscard]] std::size_t first_after(count_t at) const noexcept;
 
   /// A part of the open gap i is requested. Returns the index of the new gap.
-  std::size_t ask(std::size_t i, count_t at, count_t length, gap_state how, count_t aux);
+  std::size_t reserve(std::size_t i, count_t at, count_t length, gap_state how, count_t aux);
   /// The first `length` units of gap i are in place.
   void fill(std::size_t i, count_t length);
   /// The last units are; fewer than the gap has.

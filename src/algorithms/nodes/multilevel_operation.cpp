@@ -26,14 +26,14 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
       sizes_(&budget),
       out_(part_.size(), &budget),
       mid_(part_.size(), &budget),
-      leaving_(&budget),
-      coming_(&budget),
+      outgoing_(&budget),
+      incoming_(&budget),
       columns_(&budget) {
   const level_comms& comms = level_comms_of(*c.comm, view);
   part_.for_each_served(part_.me(), [&](int) { ++served_; });
   dimensions all{.columns = comms.columns.size(), .sizes = c.shape->uniform ? 0 : as_size(part_.size()) * served_};
   array_list::take(*this, all);
-  if (!c.shape->uniform) learn_sizes(c.comm->size(), *comms.inside);
+  if (!c.shape->uniform) exchange_sizes(c.comm->size(), *comms.inside);
   out_.fill([&](int i) {
     count_t sum = 0;
     part_.for_each_served(i, [&](int rank) { sum += send_[rank].bytes(); });
@@ -46,8 +46,8 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
   });
   std::pmr::vector<count_t> to(as_size(part_.groups()), &budget);
   std::size_t which = 0;
-  std::size_t leaving = 0;
-  std::size_t coming = 0;
+  std::size_t outgoing = 0;
+  std::size_t incoming = 0;
   for (std::size_t k = 0; k < comms.columns.size(); ++k) {
     std::ranges::fill(to, count_t{0});
     part_.for_each_in_column(static_cast<int>(k), [&](int group) {
@@ -63,20 +63,20 @@ multilevel_operation::multilevel_operation(const exchange& x, const context& c, 
         for (const int rank : part_.members(group)) sum += recv_[rank].bytes();
       return sum;
     });
-    leaving += made.out.bytes();
-    coming += made.in.bytes();
+    outgoing += made.out.bytes();
+    incoming += made.in.bytes();
   }
-  all.leaving = std::max(leaving, out_.bytes());
-  all.coming = std::max(coming, mid_.bytes());
+  all.outgoing = std::max(outgoing, out_.bytes());
+  all.incoming = std::max(incoming, mid_.bytes());
   array_list::take(*this, all);
-  out_.place_at(leaving_.data());
-  mid_.place_at(coming_.data());
-  leaving = coming = 0;
+  out_.place_at(outgoing_.data());
+  mid_.place_at(incoming_.data());
+  outgoing = incoming = 0;
   for (column& k : columns_) {
-    k.out.place_at(leaving_.data() + leaving);
-    k.in.place_at(coming_.data() + coming);
-    leaving += k.out.bytes();
-    coming += k.in.bytes();
+    k.out.place_at(outgoing_.data() + outgoing);
+    k.in.place_at(incoming_.data() + incoming);
+    outgoing += k.out.bytes();
+    incoming += k.in.bytes();
   }
   prepare_parts(x, c, names, comms, budget);
 }
@@ -102,7 +102,7 @@ void multilevel_operation::prepare_parts(const exchange& x, const context& c, st
     y.send = columns_[k].out.view();
     y.recv = columns_[k].in.view();
     try {
-      columns_[k].body =
+      columns_[k].operation =
           prepare_inside(first_of(names), y, {comms.columns[k].get(), c.tag, &across, &own, nullptr, c.reused}, budget);
     } catch (const usage_error& e) {
       if (!agrees || !first_of(names).supports(across)) throw;
@@ -120,15 +120,15 @@ std::size_t multilevel_operation::bytes(const shape& s, int size) noexcept {
   const std::uint64_t passed = inside_of(s, size).max_received_bytes;
   const dimensions all{.columns = columns,
                        .sizes = s.uniform ? 0 : n * columns * groups,
-                       .leaving = std::max(s.max_rank_bytes, passed),
-                       .coming = std::max(s.max_received_bytes, passed)};
+                       .outgoing = std::max(s.max_rank_bytes, passed),
+                       .incoming = std::max(s.max_received_bytes, passed)};
   return sizeof(multilevel_operation) + array_list::bytes<multilevel_operation>(all) +
          (s.uniform ? 0 : array_list::bytes<sizes_reported>(ranks, n)) + 2 * owned_blocks::bytes(ranks) +
          2 * packed_side::bookkeeping(n) + columns * 2 * packed_side::bookkeeping(groups) +
          groups * sizeof(count_t);  // while the columns are made
 }
 
-void multilevel_operation::learn_sizes(int ranks, mpi::communicator& inside) {
+void multilevel_operation::exchange_sizes(int ranks, mpi::communicator& inside) {
   auto* const memory = sizes_.get_allocator().resource();
   const auto n = as_size(part_.size());
   sizes_reported reported(as_size(ranks), n, memory);
@@ -148,7 +148,7 @@ void multilevel_operation::learn_sizes(int ranks, mpi::communicator& inside) {
   mpi::alltoallv(mine, std::span(sizes_), std::span<const int>(layout), inside);
 }
 
-void multilevel_operation::deal() {
+void multilevel_operation::partition() {
   out_.go_through([&](auto put) {
     for (int i = 0; i < part_.size(); ++i)
       part_.for_each_served(i, [&](int rank) {
@@ -176,7 +176,7 @@ void multilevel_operation::cross() {
   stage_ = 1;
   for (column& k : columns_) {
     k.done = false;
-    k.body->start();
+    k.operation->start();
   }
 }
 

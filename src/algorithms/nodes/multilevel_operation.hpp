@@ -22,7 +22,7 @@ namespace taquin::detail {
 struct column {
   packed_side out;
   packed_side in;
-  operation_ptr body;
+  operation_ptr operation;
   bool done = true;
 };
 
@@ -37,7 +37,7 @@ class multilevel_operation final : public operation {
   static std::size_t bytes(const shape& s, int size) noexcept;
 
   void start() override {
-    deal();
+    partition();
     stage_ = 0;
     inside_->start();
   }
@@ -50,7 +50,7 @@ class multilevel_operation final : public operation {
     if (stage_ == 1) {
       bool all = true;
       for (column& k : columns_) {
-        k.done = k.done || k.body->test();
+        k.done = k.done || k.operation->test();
         all = all && k.done;
       }
       if (!all) return false;
@@ -65,7 +65,7 @@ class multilevel_operation final : public operation {
       cross();
     }
     if (stage_ == 1 && columns_.size() == 1) {
-      columns_.front().body->wait();
+      columns_.front().operation->wait();
       columns_.front().done = true;
     }
     // Columns progress together, because other ranks may wait for any of them.
@@ -76,7 +76,7 @@ class multilevel_operation final : public operation {
     inside_->account(s);
     s.bytes_copied += out_.bytes();
     for (const column& k : columns_) {
-      k.body->account(s);
+      k.operation->account(s);
       s.bytes_copied += k.out.bytes() + k.in.bytes();
     }
   }
@@ -85,16 +85,16 @@ class multilevel_operation final : public operation {
   struct dimensions {
     std::size_t columns = 0;
     std::size_t sizes = 0;  // bytes of the sizes that the group's ranks exchange
-    std::size_t leaving = 0;
-    std::size_t coming = 0;
+    std::size_t outgoing = 0;
+    std::size_t incoming = 0;
   };
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, const dimensions& d) {
     each(&multilevel_operation::sizes_, d.sizes);
     each(&multilevel_operation::columns_, at_most{d.columns});
-    each(&multilevel_operation::leaving_, d.leaving);
-    each(&multilevel_operation::coming_, d.coming);
+    each(&multilevel_operation::outgoing_, d.outgoing);
+    each(&multilevel_operation::incoming_, d.incoming);
   }
   // The sizes of the data that this rank forwards for its group, exchanged once: the sizes, and counts and
   // displacements of them.
@@ -111,13 +111,13 @@ class multilevel_operation final : public operation {
     std::pmr::vector<count_t> mine;
     std::pmr::vector<int> layout;
   };
-  void learn_sizes(int ranks, mpi::communicator& inside);
+  void exchange_sizes(int ranks, mpi::communicator& inside);
   void prepare_parts(const exchange& x, const context& c, std::string_view names, const level_comms& comms,
                      memory_budget& budget);
   [[nodiscard]] count_t size_of(int from, std::size_t which) const noexcept {
     return sizes_.empty() ? block_bytes_ : sizes_[as_size(from) * served_ + which];
   }
-  void deal();
+  void partition();
   void cross();
   void deliver();
 
@@ -129,8 +129,8 @@ class multilevel_operation final : public operation {
   std::pmr::vector<count_t> sizes_;  // otherwise: [local rank][rank served]
   packed_side out_;                  // by the local rank that serves the receiver
   packed_side mid_;                  // by the local rank that sends
-  raw_buffer leaving_;               // out_, then all columns' out: before the exchanges that send from it
-  raw_buffer coming_;                // mid_, then all columns' in
+  raw_buffer outgoing_;              // out_, then all columns' out: before the exchanges that send from it
+  raw_buffer incoming_;              // mid_, then all columns' in
   std::pmr::vector<column> columns_;
   operation_ptr inside_;
   int stage_ = 2;

@@ -143,7 +143,8 @@ std::size_t memory(const shape& s, const options& o) noexcept {
 }
 
 // The node's ranks publish once to each other the bytes that they send and receive.
-node_traffic ask(const exchange& x, const context& c, const level& nodes, std::pmr::memory_resource* memory) {
+node_traffic exchange_traffic(const exchange& x, const context& c, const level& nodes,
+                              std::pmr::memory_resource* memory) {
   const int node = nodes.group[as_size(c.comm->rank())];
   if (c.shape->uniform) return {nodes, node, static_cast<count_t>(c.shape->max_block_bytes), memory};
   const auto n = as_size(nodes.size(node));
@@ -197,7 +198,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   if (nothing_to_gather(*c.shape)) return prepare_operation(spread_out, x, c, budget);
   const level& nodes = c.nodes->topology.nodes();
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
-  const node_traffic traffic = ask(x, c, nodes, &budget);
+  const node_traffic traffic = exchange_traffic(x, c, nodes, &budget);
   if (auto shared = prepare_shared(x, local, c, traffic, budget)) return shared;
   return make_operation<executor>(
       budget, build_aggregated(local, nodes, traffic, aggregation_by_messages(*c.shape, *c.opts), &budget),

@@ -102,8 +102,8 @@ void piggybacked_exchange::start() {
   const int own = step_.rank();
   deliver_own(own);
   // As many as this rank expects, where the counts match.
-  const auto coming = std::ranges::count_if(step_.order(), [&](int rank) { return step_.elsewhere(rank); });
-  const std::size_t most = as_size(coming) + count_long(x_.send);
+  const auto arriving = std::ranges::count_if(step_.order(), [&](int rank) { return step_.elsewhere(rank); });
+  const std::size_t most = as_size(arriving) + count_long(x_.send);
   if (most > direct_.size()) {
     direct_.resize(most);
     peers_.resize(most, -1);

@@ -145,7 +145,7 @@ void shared_exchange::write(int reader) {
 }
 
 void shared_exchange::reset() noexcept {
-  payload_used_ = looked_at_ = 0;
+  payload_used_ = polled_rank_ = 0;
   offered_ = bytes_copied_ = 0;
   steps_ = step_ = 0;
   next_ = polls_ = 0;
@@ -191,7 +191,7 @@ bool shared_exchange::advance() {
         if (!mailboxes_have_arrived()) return false;
         read_mailboxes();
         break;
-      case stage::asking:
+      case stage::requesting:
         if (!deliver_what_is_requested()) return false;
         continue_after_mailboxes();
         break;
@@ -219,7 +219,7 @@ bool shared_exchange::advance() {
 void shared_exchange::read_mailboxes() {
   deliver();
   if (!unread_) return continue_after_mailboxes();
-  stage_ = stage::asking;
+  stage_ = stage::requesting;
   next_ = 1;
 }
 

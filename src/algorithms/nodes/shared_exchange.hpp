@@ -107,7 +107,7 @@ class shared_exchange {
     const std::int32_t* displs_;
   };
 
-  enum class stage : std::uint8_t { mailboxes, asking, chunks, moved, fetching, done };
+  enum class stage : std::uint8_t { mailboxes, requesting, chunks, moved, fetching, done };
 
   /// How a block is transferred when `used` bytes of the payload area are taken; takes its part of the payload area.
   /// Blocks are visited in the order of `peer_at`.
@@ -155,8 +155,8 @@ class shared_exchange {
   count_t most_in_payload_;
   bool offers_;
   std::size_t payload_used_ = 0;
-  std::size_t looked_at_ = 0;  // fetching: of the payload area, by the blocks before the next one
-  std::uint64_t offered_ = 0;  // the step in which readers were offered addresses; 0: none was
+  std::size_t polled_rank_ = 0;  // fetching: of the payload area, by the blocks before the next one
+  std::uint64_t offered_ = 0;    // the step in which readers were offered addresses; 0: none was
   std::uint64_t bytes_copied_ = 0;
   std::uint32_t steps_ = 0;    // of chunks: that this rank needs; then that all ranks need
   std::uint32_t step_ = 0;     // of chunks: the current one

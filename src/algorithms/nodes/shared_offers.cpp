@@ -45,11 +45,11 @@ bool shared_exchange::take_what_was_moved() {
 bool shared_exchange::all_have_taken() {
   for (next_ = std::max(next_, 1); next_ < c_.size(); ++next_) {
     const int reader = peer_at(next_);
-    std::size_t used = looked_at_;
+    std::size_t used = polled_rank_;
     const kind path = path_of(reader, used);
     if (path == kind::remote && !c_.has_fetched(reader, offered_)) return false;
-    if (path == kind::offered && !has_taken(reader, looked_at_)) return false;
-    looked_at_ = used;
+    if (path == kind::offered && !has_taken(reader, polled_rank_)) return false;
+    polled_rank_ = used;
   }
   return true;
 }

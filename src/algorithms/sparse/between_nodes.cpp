@@ -132,12 +132,12 @@ void piggybacked_headers::take_data(std::byte* into, int ranks) const {
 std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, std::span<const header> blocks,
                                              std::byte* into, std::pmr::memory_resource* memory) const {
   const element& e = mine_.element;
-  const auto comes = [&](const header& n) { return !n.has_arrived() && n.count > 0 && n.from != comm.rank(); };
-  const std::size_t coming = as_size(std::ranges::count_if(blocks, comes));
+  const auto arrives = [&](const header& n) { return !n.has_arrived() && n.count > 0 && n.from != comm.rank(); };
+  const std::size_t arriving = as_size(std::ranges::count_if(blocks, arrives));
   std::size_t leaving = 0;
   each_left(comm.rank(), comm.size(), [&](int, int) { ++leaving; });
   raw_buffer unwanted(memory);
-  mpi::request_set requests(coming + leaving, memory);  // last: ended first
+  mpi::request_set requests(arriving + leaving, memory);  // last: ended first
   std::size_t i = 0;
   std::byte* at = into;
   const auto receive = [&](const header& n, std::byte* to) {
@@ -146,7 +146,7 @@ std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, s
   };
   for (const header& n : blocks) {
     if (into == nullptr) break;
-    if (comes(n)) receive(n, at);
+    if (arrives(n)) receive(n, at);
     if (!n.has_arrived() && n.from == comm.rank() && n.count > 0)
       typed_copy(mine_.at + n.first * e.extent, n.count, e, at, n.count, e);
     at += n.count * e.extent;
@@ -154,12 +154,12 @@ std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, s
   each_left(comm.rank(), comm.size(), [&](int rank, int b) {
     const auto what = mpi::make_counted(counts_[b], e.type);
     const std::byte* const from = mine_.at + (*first_)[as_size(b)] * e.extent;
-    requests.send(coming + --leaving, from, what.count, what.type, rank, tag, comm.get());
+    requests.send(arriving + --leaving, from, what.count, what.type, rank, tag, comm.get());
     ++i;
   });
   const auto capacity = [](std::size_t) { return most_bytes; };
   for (const header& n : blocks) {
-    if (into != nullptr || !comes(n)) continue;
+    if (into != nullptr || !arrives(n)) continue;
     unwanted.reset(as_size(n.count * std::max(e.extent, e.true_extent)));
     i = 0;
     receive(n, unwanted.data() - e.true_lb);

@@ -26,7 +26,7 @@ class piggybacked_headers final : public piggybacked_blocks {
  public:
   /// Unsolicited bytes of one rank that follow, at most: a receiver without a place for incoming data receives them
   /// block by block all the same.
-  static constexpr std::uint64_t most_unasked = std::uint64_t{128} << 10U;
+  static constexpr std::uint64_t most_unsolicited = std::uint64_t{128} << 10U;
   /// Bytes of a block in the step, beside its data; and of one whose data are not in it.
   static constexpr std::size_t of_count = sizeof(std::uint64_t);
   static constexpr std::size_t header_bytes = 2 * sizeof(std::uint64_t);
@@ -56,12 +56,13 @@ class piggybacked_headers final : public piggybacked_blocks {
   /// no rank more than most_unasked bytes, and all have memory for as many requests and for a block that no caller
   /// wants.
   static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
-    const std::uint64_t coming = all.max_peers * as_size(ranks);
-    return all.max_rank_bytes <= in_flight && coming <= in_flight &&
+    const std::uint64_t arriving = all.max_peers * as_size(ranks);
+    return all.max_rank_bytes <= in_flight && arriving <= in_flight &&
            all.max_received_bytes <=
-               most_unasked / std::max<std::uint64_t>(static_cast<std::uint64_t>(element_bytes), 1) &&
-           (all.memory == unlimited ||
-            all.memory / 2 > of_all(all, ranks) + mpi::request_set::bytes(all.max_rank_bytes + coming) + most_unasked);
+               most_unsolicited / std::max<std::uint64_t>(static_cast<std::uint64_t>(element_bytes), 1) &&
+           (all.memory == unlimited || all.memory / 2 > of_all(all, ranks) +
+                                                            mpi::request_set::bytes(all.max_rank_bytes + arriving) +
+                                                            most_unsolicited);
   }
 
   /// Of this rank's incoming blocks, by source: f(notice, data); data is null if they were not in the step.

@@ -20,7 +20,7 @@ sparse_grants::sparse_grants(mpi::communicator& comm, int tag, const sparse_data
       blocks_(blocks),
       of_sender_(of_sender),
       chunk_(chunk),
-      slots_(memory),
+      buffers_(memory),
       requested_(memory),
       staging_(memory),
       requests_(requests_of(w), memory) {
@@ -51,7 +51,7 @@ std::exception_ptr sparse_grants::deliver(count_t elements, const sparse_call::t
 void sparse_grants::run() {
   if (mine_.to_send > 0) await_request();
   for (mpi::backoff waiting(this); !done();) {
-    bool news = ask();
+    bool news = post_requests();
     news = poll() || news;
     news = answer() || news;
     news = hand_over() || news;
@@ -63,8 +63,8 @@ void sparse_grants::run() {
 }
 
 bool sparse_grants::done() noexcept {
-  return all_requested() && requests_.in_flight() == 0 && asks_ < 0 && sent_ == mine_.to_send &&
-         std::ranges::none_of(slots_, &slot::busy);
+  return all_requested() && requests_.in_flight() == 0 && requester_ < 0 && sent_ == mine_.to_send &&
+         std::ranges::none_of(buffers_, &buffer::busy);
 }
 
 // Blocks without elements are not requested, nor data that have arrived with their notice.
@@ -78,12 +78,12 @@ bool sparse_grants::all_requested() noexcept {
 }
 
 // Chunks that are delivered in order use their slots in turn.
-std::size_t sparse_grants::free_slot() const noexcept {
+std::size_t sparse_grants::free_buffer() const noexcept {
   if (take_ != nullptr) {
-    const std::size_t s = chunks_requested_ % slots_.size();
-    return slots_[s].busy ? slots_.size() : s;
+    const std::size_t s = chunks_requested_ % buffers_.size();
+    return buffers_[s].busy ? buffers_.size() : s;
   }
-  return as_size(std::ranges::find(slots_, false, &slot::busy) - slots_.begin());
+  return as_size(std::ranges::find(buffers_, false, &buffer::busy) - buffers_.begin());
 }
 
 std::byte* sparse_grants::place(std::size_t s) const noexcept {
@@ -92,11 +92,11 @@ std::byte* sparse_grants::place(std::size_t s) const noexcept {
 }
 
 // Blocks are in the order of their senders: for those before this one nothing more is requested.
-bool sparse_grants::ask() {
+bool sparse_grants::post_requests() {
   bool news = false;
   while (!all_requested()) {
-    const std::size_t s = free_slot();
-    if (s == slots_.size()) return news;
+    const std::size_t s = free_buffer();
+    if (s == buffers_.size()) return news;
     const header& n = blocks_[block_];
     if (std::exchange(sender_, n.from) != n.from) awaited_ = 0;
     if (!refuses_ && awaited_ == of_sender_) return news;
@@ -104,9 +104,9 @@ bool sparse_grants::ask() {
     const count_t count = most_ > 0 ? std::min(most_, n.count - first_) : n.count;
     const auto what = mpi::make_counted(count, mine_.element.type);
     if (!refuses_) requests_.receive(s, place(s), what.count, what.type, n.from, tag_ + data_tag, comm_.get());
-    slots_[s] = {block_, first_, count, true, refuses_};
+    buffers_[s] = {block_, first_, count, true, refuses_};
     requested_[s] = {n.first + first_, refuses_ ? -count : count};
-    requests_.send(asking() + s, &requested_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
+    requests_.send(first_request() + s, &requested_[s], 2, MPI_INT64_T, n.from, tag_ + request_tag, comm_.get());
     if (n.from != comm_.rank()) ++messages_;
     first_ += count;
     ++chunks_requested_;
@@ -117,36 +117,37 @@ bool sparse_grants::ask() {
 
 bool sparse_grants::poll() {
   const auto done = [&](std::size_t i, const MPI_Status& status) {
-    if (i < asking()) {
-      slots_[i].arrived = true;
-      if (blocks_[slots_[i].block].from == sender_) --awaited_;
+    if (i < first_request()) {
+      buffers_[i].arrived = true;
+      if (blocks_[buffers_[i].block].from == sender_) --awaited_;
     }
-    if (i == coming()) asks_ = status.MPI_SOURCE;
+    if (i == incoming_request()) requester_ = status.MPI_SOURCE;
   };
   const auto capacity = [&](std::size_t i) -> count_t {
-    return i < asking() ? slots_[i].count * mine_.element.size : static_cast<count_t>(sizeof(request));
+    return i < first_request() ? buffers_[i].count * mine_.element.size : static_cast<count_t>(sizeof(request));
   };
   return requests_.in_flight() > 0 && requests_.test_some(done, capacity) > 0;
 }
 
 void sparse_grants::await_request() {
-  requests_.receive(coming(), &requested_.back(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag, comm_.get());
+  requests_.receive(incoming_request(), &requested_.back(), 2, MPI_INT64_T, MPI_ANY_SOURCE, tag_ + request_tag,
+                    comm_.get());
 }
 
 bool sparse_grants::answer() {
-  if (asks_ < 0) return false;
+  if (requester_ < 0) return false;
   if (requested_.back().count < 0) {
     sent_ -= requested_.back().count;
     return answered();
   }
-  std::size_t i = leaving();
-  while (i < coming() && requests_.active(i)) ++i;
-  if (i == coming()) return false;
+  std::size_t i = first_send();
+  while (i < incoming_request() && requests_.active(i)) ++i;
+  if (i == incoming_request()) return false;
   const request& r = requested_.back();
   const auto what = mpi::make_counted(r.count, mine_.element.type);
-  requests_.send(i, mine_.at + r.first * mine_.element.extent, what.count, what.type, asks_, tag_ + data_tag,
+  requests_.send(i, mine_.at + r.first * mine_.element.extent, what.count, what.type, requester_, tag_ + data_tag,
                  comm_.get());
-  if (asks_ != comm_.rank()) {
+  if (requester_ != comm_.rank()) {
     ++messages_;
     bytes_ += static_cast<std::uint64_t>(r.count * mine_.element.size);
   }
@@ -155,12 +156,12 @@ bool sparse_grants::answer() {
 }
 
 bool sparse_grants::answered() {
-  asks_ = -1;
+  requester_ = -1;
   if (sent_ < mine_.to_send) await_request();
   return true;
 }
 
-void sparse_grants::give(const slot& s, const std::byte* data) {
+void sparse_grants::give(const buffer& s, const std::byte* data) {
   if (failure_) return;
   begin(false);
   try {
@@ -188,20 +189,20 @@ bool sparse_grants::advance() {
 bool sparse_grants::hand_over() {
   bool news = false;
   const auto complete = [&](std::size_t s) {
-    return slots_[s].busy && slots_[s].arrived && !requests_.active(asking() + s);
+    return buffers_[s].busy && buffers_[s].arrived && !requests_.active(first_request() + s);
   };
   if (take_ == nullptr) {
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
+    for (std::size_t s = 0; s < buffers_.size(); ++s) {
       if (!complete(s)) continue;
-      slots_[s].busy = false;
+      buffers_[s].busy = false;
       news = true;
     }
     return news;
   }
-  for (; given_ < chunks_requested_ && complete(given_ % slots_.size()); ++given_) {
-    const std::size_t s = given_ % slots_.size();
-    give(slots_[s], place(s));
-    slots_[s].busy = false;
+  for (; given_ < chunks_requested_ && complete(given_ % buffers_.size()); ++given_) {
+    const std::size_t s = given_ % buffers_.size();
+    give(buffers_[s], place(s));
+    buffers_[s].busy = false;
     news = true;
   }
   return news;
@@ -210,7 +211,7 @@ bool sparse_grants::hand_over() {
 void sparse_grants::describe(mpi::wait_record& to) const {
   to.what = "chunks of a sparse exchange";
   to.comm = comm_.get();
-  for (const slot& s : slots_)
+  for (const buffer& s : buffers_)
     if (s.busy && !s.arrived && blocks_[s.block].from != comm_.rank()) to.miss(blocks_[s.block].from);
 }
 

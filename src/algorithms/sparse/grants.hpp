@@ -59,7 +59,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
     std::int64_t count = 0;  // less than 0: so many are not wanted
   };
   static_assert(sizeof(request) == request_bytes);
-  struct slot {
+  struct buffer {
     std::size_t block = 0;
     count_t first = 0;  // in the block
     count_t count = 0;
@@ -68,17 +68,17 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   };
 
   void run();
-  bool ask();
+  bool post_requests();
   bool answer();
   bool answered();
   bool hand_over();
   bool poll();
   void await_request();
-  [[nodiscard]] std::size_t free_slot() const noexcept;
+  [[nodiscard]] std::size_t free_buffer() const noexcept;
   [[nodiscard]] bool all_requested() noexcept;
   [[nodiscard]] bool done() noexcept;
   [[nodiscard]] std::byte* place(std::size_t s) const noexcept;
-  void give(const slot& s, const std::byte* data);
+  void give(const buffer& s, const std::byte* data);
   void describe(mpi::wait_record& to) const override;
   // While the caller's function waits in another call: requests of others are answered, and chunks arrive. Nothing is
   // requested.
@@ -88,15 +88,15 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   friend struct array_list;
   template <class Each>
   static constexpr void arrays(Each each, std::size_t to_here, std::size_t chunk) {
-    each(&sparse_grants::slots_, to_here);
+    each(&sparse_grants::buffers_, to_here);
     each(&sparse_grants::requested_, to_here + 1);
     each(&sparse_grants::staging_, to_here * chunk);
   }
   static constexpr std::size_t requests_of(const window& w) noexcept { return 2 * w.to_here + w.from_here + 1; }
   // Numbers of requests: receives of chunks, requests for them, outgoing chunks, the incoming request.
-  [[nodiscard]] std::size_t asking() const noexcept { return slots_.size(); }
-  [[nodiscard]] std::size_t leaving() const noexcept { return 2 * slots_.size(); }
-  [[nodiscard]] std::size_t coming() const noexcept { return requests_.size() - 1; }
+  [[nodiscard]] std::size_t first_request() const noexcept { return buffers_.size(); }
+  [[nodiscard]] std::size_t first_send() const noexcept { return 2 * buffers_.size(); }
+  [[nodiscard]] std::size_t incoming_request() const noexcept { return requests_.size() - 1; }
 
   mpi::communicator& comm_;
   int tag_;
@@ -104,7 +104,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   std::span<const header> blocks_;
   std::size_t of_sender_;
   std::size_t chunk_;
-  std::pmr::vector<slot> slots_;
+  std::pmr::vector<buffer> buffers_;
   std::pmr::vector<request> requested_;  // of each slot, and the incoming one
   raw_buffer staging_;
   mpi::request_set requests_;  // last: ended first
@@ -122,7 +122,7 @@ class sparse_grants final : private mpi::awaited, private mpi::started {
   std::uint64_t chunks_requested_ = 0;
   std::uint64_t given_ = 0;  // in order
   count_t sent_ = 0;
-  int asks_ = -1;  // the source of the request that has arrived; -1: none
+  int requester_ = -1;  // the source of the request that has arrived; -1: none
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -188,14 +188,14 @@ void node_step::fetch(const block& b, count_t first, count_t count, std::byte* t
       if (code == 0) unpack_range(part.data(), to, count, e, static_cast<count_t>(done), static_cast<count_t>(now));
     }
   }
-  if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) return ask(b.from, address, count, to);
+  if (is_refusal(code) && requested_copy::part_bytes(c_) > 0) return request_copy(b.from, address, count, to);
   if (code != 0)
     invalid_ = {fmt::format("rank {} cannot read {} bytes of rank {}: {}", c_.rank(), n, b.from, std::strerror(code)),
                 MPI_ERR_BUFFER, b.from};
 }
 
 // The blocks that this rank may not read.
-void node_step::ask(int owner, std::uint64_t address, count_t count, std::byte* to) {
+void node_step::request_copy(int owner, std::uint64_t address, count_t count, std::byte* to) {
   const element& e = mine_.element;
   requested_copy parts(c_, owner, address, static_cast<std::size_t>(count * e.size));
   while (!parts.done()) {

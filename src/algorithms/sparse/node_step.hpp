@@ -115,7 +115,7 @@ class node_step {
   void publish(std::uint32_t choices, std::uint32_t reported);
   void copy_now(const block& b, count_t first, count_t count, std::byte* to);
   void fetch(const block& b, count_t first, count_t count, std::byte* to);
-  void ask(int owner, std::uint64_t address, count_t count, std::byte* to);
+  void request_copy(int owner, std::uint64_t address, count_t count, std::byte* to);
 
   channel& c_;
   purpose why_;

@@ -58,11 +58,11 @@ std::size_t sparse_call::state::message_of(const sparse_algorithm& how, const sp
 
 bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_blocks& mine, std::size_t message,
                                  std::size_t most_piggybacked, bool last) {
-  own_headers telling(comm().rank(), mine.destinations, mine.counts, data, most_piggybacked);
+  own_headers headers(comm().rank(), mine.destinations, mine.counts, data, most_piggybacked);
   store.emplace(&*budget);
   finding f{.comm = comm(),
             .tag = comm().next_tag(),
-            .mine = telling,
+            .mine = headers,
             .arrived = *store,
             .message_bytes = message,
             .in_flight = headers_in_flight(),
@@ -80,7 +80,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   rounds += f.rounds;
   if (!last) {
     if (!running.agree_again({.any = f.failed() || !span_of(total).fits()}, {})) {
-      data.to_send = telling.left();
+      data.to_send = headers.left();
       return true;
     }
     drop_found();
@@ -91,7 +91,7 @@ bool sparse_call::state::find_by(const sparse_algorithm& how, const sparse_block
   if (!f.failed() && !span_of(total).fits())
     invalid = invalid_argument{"the blocks for this rank have more than 2^56 bytes", MPI_ERR_COUNT};
   agree_on(f.lacking > 0 ? needed(how, message, f.blocks) : 0, invalid);
-  data.to_send = telling.left();
+  data.to_send = headers.left();
   return true;
 }
 

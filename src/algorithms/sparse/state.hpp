@@ -69,7 +69,7 @@ struct sparse_call::state {
   bool begin_short(const arguments& x);
   template <class Work>
   static bool leaving(MPI_Comm comm, Work work) {
-    return mpi::or_abort([comm](const std::exception& why) { leave(comm, why); }, work);
+    return mpi::or_abort([comm](const std::exception& why) { abort_call(comm, why); }, work);
   }
 
   // In the node's memory. False, on all ranks, if that has transferred nothing.
@@ -152,10 +152,10 @@ struct sparse_call::state {
     constexpr std::size_t usual = 32;
     constexpr std::size_t most_useful = 4096;
     const std::size_t most = std::min(in_flight_of(opts), most_useful);
-    const std::size_t room = budget->limit() - budget->used();
+    const std::size_t space = budget->limit() - budget->used();
     sparse_grants::window w{std::max<std::size_t>(chunks_of(elements, most), 1),
                             std::min(most, std::max(usual, sends))};
-    while (w.to_here + w.from_here > 2 && sparse_grants::footprint(w, chunk) > room)
+    while (w.to_here + w.from_here > 2 && sparse_grants::footprint(w, chunk) > space)
       w = {(w.to_here + 1) / 2, (w.from_here + 1) / 2};
     return w;
   }
@@ -254,7 +254,7 @@ struct sparse_call::state {
   }
 
   // Where a chunk waits on a node; none if the memory is too small for it.
-  std::optional<raw_buffer> room_for_chunk(std::size_t n) {
+  std::optional<raw_buffer> space_for_chunk(std::size_t n) {
     try {
       return std::optional<raw_buffer>(std::in_place, n, &*budget);
     } catch (const budget_exceeded&) {
@@ -275,7 +275,7 @@ struct sparse_call::state {
       const std::size_t bytes_of_chunk =
           invalid || !chunk_bytes(most).fits() ? 0 : detail::as_size(chunk_bytes(most).value());
       {
-        auto waits = invalid || !node ? std::nullopt : room_for_chunk(bytes_of_chunk);
+        auto waits = invalid || !node ? std::nullopt : space_for_chunk(bytes_of_chunk);
         if (begin_data_on_node(waits.has_value())) {
           thrown = node->deliver(most, take, waits->data() - data.element.true_lb);
           return node->end(opts.stats);

@@ -85,8 +85,8 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   // Facts of exchanges that a sparse one does not need.
   (x.at_once ? p.large : p.gaps) = true;
   agreement_path path = path_of(comm(), running.node());
-  const bool may_carry = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
-  if (path.between != nullptr && !p.invalid && may_carry) {
+  const bool may_piggyback = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
+  if (path.between != nullptr && !p.invalid && may_piggyback) {
     const std::size_t of_step = path.between->share();
     for_piggybacked.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
     piggybacked.emplace(*path.between, data, &*for_piggybacked);

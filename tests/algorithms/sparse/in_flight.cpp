@@ -62,9 +62,9 @@ void sent(int to, int tag) {
   const int k = kind_of(tag);
   if (!counting || k >= kinds) return;
   ++all->ahead[k][to][own_rank()];
-  std::int64_t unasked = -all->any[k][to];
-  for (const auto& n : all->ahead[k][to]) unasked += std::max<std::int64_t>(n, 0);
-  raise(all->worst[k], unasked);
+  std::int64_t unsolicited = -all->any[k][to];
+  for (const auto& n : all->ahead[k][to]) unsolicited += std::max<std::int64_t>(n, 0);
+  raise(all->worst[k], unsolicited);
   ++all->sent[k];
   if (is_of_notices(tag)) raise(all->worst_on_way, ++all->on_way[own_rank()]);
 }

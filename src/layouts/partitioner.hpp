@@ -11,11 +11,11 @@ namespace taquin::detail {
 
 /// Partitions the runs of an array into streams, in place. Full pages of one stream are moved to the front of the
 /// array, over bytes that were read already. The rest of a stream waits in its buffer of one page. So the array becomes
-/// pages, each of one stream, and the last rest of each stream stays in its buffer. `collect` is `deal` backwards.
-class dealer {
+/// pages, each of one stream, and the last rest of each stream stays in its buffer. `gather` is `partition` backwards.
+class partitioner {
  public:
   /// With `pretends` only pretend() is called, which needs no buffers.
-  dealer(std::size_t streams, std::size_t page_bytes, std::pmr::memory_resource* memory, bool pretends = false)
+  partitioner(std::size_t streams, std::size_t page_bytes, std::pmr::memory_resource* memory, bool pretends = false)
       : page_(page_bytes),
         buffers_(pretends ? 0 : streams * page_bytes, std::byte{}, memory),
         fill_(streams, 0, memory) {}
@@ -28,7 +28,7 @@ class dealer {
   }
   /// The next `bytes` of the array at `data` belong to `stream`; `on_page(stream)` is called for every full page.
   template <class OnPage>
-  void deal(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
+  void partition(std::byte* data, std::size_t stream, std::size_t bytes, OnPage&& on_page) {
     std::byte* const buffer = buffers_.data() + stream * page_;
     while (bytes > 0) {
       const std::size_t waiting = fill_[stream];
@@ -51,14 +51,14 @@ class dealer {
       for (std::size_t i = 0; i < full; ++i) on_page(stream);
     }
   }
-  /// As `deal()`, without data: finds the stream of each page.
+  /// As `partition()`, without data: finds the stream of each page.
   template <class OnPage>
   void pretend(std::size_t stream, std::size_t bytes, OnPage&& on_page) {
     at_ += bytes;
     for (fill_[stream] += bytes; fill_[stream] >= page_; fill_[stream] -= page_, ++pages_) on_page(stream);
   }
   /// The last `bytes` before those gathered already are taken from the end of `stream`.
-  void collect(std::byte* data, std::size_t stream, std::size_t bytes) {
+  void gather(std::byte* data, std::size_t stream, std::size_t bytes) {
     std::byte* const buffer = buffers_.data() + stream * page_;
     const std::size_t waiting = std::min(bytes, fill_[stream]);
     fill_[stream] -= waiting;
