@@ -133,7 +133,7 @@ struct difference {
 void refuse_disagreement(mpi::communicator& comm, const move_arguments& mine) {
   for (std::size_t begin = 0;; begin += window) {
     values own{};
-    std::int64_t count = static_cast<std::int64_t>(copy_values(mine, begin, own));
+    auto count = static_cast<std::int64_t>(copy_values(mine, begin, own));
     values first = own;
     mpi::broadcast(std::span<std::int64_t>(first), 0, comm.get());
     mpi::broadcast(std::span<std::int64_t>(&count, 1), 0, comm.get());
