@@ -15,12 +15,12 @@ void keep_map(failure::block_map&& map) noexcept {
   last = std::move(map);
 }
 
-void keep_map_maker(std::function<failure::block_map()>&& make) noexcept {
+void keep_map(std::function<failure::block_map()>&& make) noexcept {
   last = {};
   maker = std::move(make);
 }
 
-void forget_map() noexcept { keep_map({}); }
+void forget_map() noexcept { keep_map(failure::block_map{}); }
 
 failure::block_map take_map() noexcept {
   failure::block_map map = failure::blocks();

@@ -9,26 +9,17 @@
 
 namespace taquin::detail {
 
+/// Keeps the map of the call that has failed.
 void keep_map(failure::block_map&& map) noexcept;
 /// Must be called when another call begins: forgets the map of the last one.
 void forget_map() noexcept;
 
-/// Keeps the function that makes the map, once, when the program requests the map.
-void keep_map_maker(std::function<failure::block_map()>&& make) noexcept;
+/// The same with a function, which makes the map once, when the program requests it.
+void keep_map(std::function<failure::block_map()>&& make) noexcept;
 /// The map that is kept, which is forgotten.
 failure::block_map take_map() noexcept;
 
-/// Keeps the function that `make` returns, as above. Without memory for it the map is not known.
-template <class Make>
-void keep_map_maker_of(Make make) noexcept {
-  forget_map();
-  try {
-    keep_map_maker(make());
-  } catch (const std::exception&) {
-  }
-}
-
-/// Keeps the map that `make` returns. Without memory for it the map is not known.
+/// Keeps the map, or the function, that `make` returns. Without memory for it the map is not known.
 template <class Make>
 void keep_map_of(Make make) noexcept {
   forget_map();

@@ -110,7 +110,7 @@ class one_array_mover final : public layout_mover, private layout_call {
     try {
       exchange_->start(data_);
     } catch (...) {
-      keep_map_maker_of([&] { return map_maker(exchange_->standing()); });
+      keep_map_of([&] { return map_maker(exchange_->standing()); });
       throw;
     }
     pending_ = true;
@@ -162,7 +162,7 @@ class one_array_mover final : public layout_mover, private layout_call {
   // Only the exchange communicates or allocates. So a rank has an error during the exchange, or not at all.
   void keep_map_of_streams() noexcept {
     failure::block_map streams = take_map();
-    if (streams.known) keep_map_maker_of([&] { return map_maker(std::move(streams)); });
+    if (streams.known) keep_map_of([&] { return map_maker(std::move(streams)); });
   }
   [[nodiscard]] std::function<failure::block_map()> map_maker(failure::block_map&& streams) const {
     return [move = failed(element_), streams = std::move(streams)]() mutable {

@@ -170,7 +170,7 @@ class two_array_mover final : public layout_mover, private layout_call {
     } catch (...) {
       pending = false;
       if (whole_chunks)
-        keep_map_maker_of([&] {
+        keep_map_of([&] {
           return [move = failed(element_bytes), sizes = sizes, done = transfer->done()] {
             return move.between_arrays(sizes, done);
           };

@@ -116,7 +116,7 @@ bool pull_engine::go_on() {
   return true;
 }
 
-int pull_engine::source_of(std::uint32_t number) const {
+int pull_engine::source_of(std::uint32_t number) {
   const auto s = as_size(last_source_);
   if (number < t_.in_at[s] || number >= t_.in_at[s + 1]) last_source_ = t_.source_of(number);
   return last_source_;

@@ -90,7 +90,7 @@ class pull_engine {
   void taken(int source);
   void arrived(std::uint32_t id);
   void serve(int peer, std::span<const word> request);
-  [[nodiscard]] int source_of(std::uint32_t number) const;
+  [[nodiscard]] int source_of(std::uint32_t number);
   [[nodiscard]] slot free_buffer(slot reserve) const;
   [[nodiscard]] bool may_request(int source) const { return pending_[as_size(source)].requested < m_.sizes.per_peer; }
   [[nodiscard]] slot waiting_for(int source) const {
@@ -129,10 +129,10 @@ class pull_engine {
   std::size_t open_ = 0;                    // as they are now
   std::size_t parked_ = 0;                  // blocks that opened chains which are not closed
   std::uint32_t flying_ = 0;                // pending requests
-  std::uint32_t awaited_ = 0;               // notes whose receipt is awaited
+  std::uint32_t awaited_ = 0;               // acknowledgements whose receipt is awaited
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;
-  mutable int last_source_ = 0;
+  int last_source_ = 0;
   int opener_ = 0;
 };
 

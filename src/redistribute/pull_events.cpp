@@ -9,8 +9,8 @@
 
 namespace taquin::detail {
 
-// The blocks that were read. The owner may be elsewhere, and notes wait there: of each half of the allowed ones, the
-// receipt of one is awaited, and all that were posted before it are received then.
+// The blocks that were read. The owner may be elsewhere, and acknowledgements wait there: of each half of the allowed
+// ones, the receipt of one is awaited, and all that were posted before it are received then.
 void pull_engine::report(int source) {
   peer_state& p = pending_[as_size(source)];
   if (p.sure > 0 || 2U * p.requested < m_.sizes.per_peer) return m_.net->post(source, list_.words());

@@ -17,10 +17,12 @@
 #include "algorithms/algorithm.hpp"
 #include "base/environment.hpp"
 #include "faults/layer.hpp"
+#include "faults/map_of_program.hpp"
 #include "faults/map_traffic.hpp"
 #include "faults/redistribution_in_c.hpp"
 #include "redistribute/footprint.hpp"
 #include "redistribute/machine.hpp"
+#include "support/failures_to_try.hpp"
 #include "support/instruments.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.h"
@@ -30,40 +32,13 @@ namespace taquin {
 namespace {
 
 using test::block_traffic;
+using test::failures_to_try;
+using test::kept;
 using test::origin;
 using test::origin_of;
 using test::redistribution_in_c;
+using test::same_in_c;
 using test::traffic;
-
-unsigned failures_to_try(unsigned few) {
-  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
-  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
-}
-
-// An MPI library may still send from what a failed call has sent from, and does so whenever it is called: a program
-// keeps such data as long as its communicators.
-template <class T>
-T& kept(T&& made) {
-  static std::vector<std::unique_ptr<std::decay_t<T>>> all;
-  all.push_back(std::make_unique<std::decay_t<T>>(std::forward<T>(made)));
-  return *all.back();
-}
-
-// The C API's map is the same.
-bool same_in_c(const failure::block_map& map) {
-  TAQUIN_Block_map c;
-  const auto same = [](const TAQUIN_Part* parts, MPI_Count n, const std::vector<failure::part>& list) {
-    bool identical = n == static_cast<MPI_Count>(list.size());
-    for (std::size_t k = 0; identical && k < list.size(); ++k)
-      identical = parts[k].state == static_cast<int>(list[k].what) && parts[k].peer == list[k].peer &&
-                  parts[k].offset == list[k].offset && parts[k].length == list[k].length && parts[k].at == list[k].at;
-    return identical;
-  };
-  return TAQUIN_Failure_blocks(&c) == MPI_SUCCESS && c.known == 1 && c.unit_bytes == map.unit_bytes &&
-         same(c.outgoing, c.outgoing_size, map.outgoing) && same(c.incoming, c.incoming_size, map.incoming) &&
-         c.staged_units * c.unit_bytes == static_cast<MPI_Count>(map.staged.size()) &&
-         (map.staged.empty() || std::memcmp(c.staged, map.staged.data(), map.staged.size()) == 0);
-}
 
 // The errors found, and how many maps there were, of all trials.
 struct findings {

@@ -116,7 +116,7 @@ TEST_F(refusal, memory_stays_below_the_promise_and_a_limit_of_it_is_enough) {
     }
 }
 
-// Of all elements, from the least memory up and by default: what is allocated is within the documented formula.
+// The allocations are within the documented formula for all elements, from the least memory up and by default.
 TEST_F(refusal, tables_have_sixteen_bytes_for_a_block_whatever_its_size) {
   std::vector<char> warm(1);
   redistribution(warm.data(), 1, 1, MPI_CHAR, MPI_COMM_WORLD);  // makes the private communicator

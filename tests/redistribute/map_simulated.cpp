@@ -10,6 +10,7 @@
 
 #include "redistribute/redistribution_map.hpp"
 #include "redistribute/simulated_run.hpp"
+#include "support/failures_to_try.hpp"
 
 namespace taquin::detail {
 namespace {
@@ -123,15 +124,9 @@ class broken_redistribution {
   std::uint64_t missing_ = 0;
 };
 
-// How many of them: the suite runs few, TAQUIN_TEST_FAILURES says how many.
-unsigned failures_to_try(unsigned few) {
-  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
-  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
-}
-
 TEST(map_of_a_redistribution, tells_the_truth_wherever_it_is_left) {
   constexpr unsigned each = 12;  // failures of a problem
-  const unsigned problems = failures_to_try(8400) / each;
+  const unsigned problems = test::failures_to_try(8400) / each;
   std::uint64_t missing = 0;
   for (unsigned seed = 0; seed < problems && !testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937 random(seed);

@@ -163,7 +163,7 @@ std::string sparse_arrays::receive(const sparse_recipe& r, sparse_call& call, in
   std::size_t number = 0;
   call.deliver(r.chunk, [&](const sparse_call::chunk& p) {
     for (; number < p.block; ++number) before += call.counts()[number];
-    if (p.count > r.chunk) fault = "a chunk is longer than was asked for";
+    if (p.count > r.chunk) fault = "a chunk is longer than was requested";
     std::memcpy(into + (before + p.first) * extent, p.data, at(p.count * extent));
   });
   return fault;

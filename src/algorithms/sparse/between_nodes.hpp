@@ -53,7 +53,7 @@ class piggybacked_headers final : public piggybacked_blocks {
   static bool fit(const agreed& all, int ranks) noexcept;
   static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
   /// Data that are not in the step may be sent unsolicited: no rank sends or receives more messages than `in_flight`,
-  /// no rank more than most_unasked bytes, and all have memory for as many requests and for a block that no caller
+  /// no rank more than most_unsolicited bytes, and all have memory for as many requests and for a block that no caller
   /// wants.
   static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
     const std::uint64_t arriving = all.max_peers * as_size(ranks);

@@ -77,7 +77,7 @@ bool sparse_grants::all_requested() noexcept {
   return block_ == blocks_.size();
 }
 
-// Chunks that are delivered in order use their slots in turn.
+// Chunks that are delivered in order use the buffers in turn.
 std::size_t sparse_grants::free_buffer() const noexcept {
   if (take_ != nullptr) {
     const std::size_t s = chunks_requested_ % buffers_.size();

@@ -14,6 +14,7 @@
 #include "algorithms/in_place/in_place_map.hpp"
 #include "harness/in_place_problems.hpp"
 #include "simulation/in_place_ranks.hpp"
+#include "support/failures_to_try.hpp"
 
 namespace taquin::detail {
 namespace {
@@ -122,12 +123,6 @@ class broken_exchange {
   count_t whole_ = 0;
 };
 
-// How many of them: the suite runs few, TAQUIN_TEST_FAILURES says how many.
-unsigned failures_to_try(unsigned few) {
-  const char* const requested = std::getenv("TAQUIN_TEST_FAILURES");
-  return requested == nullptr ? few : static_cast<unsigned>(std::stoul(requested));
-}
-
 constexpr unsigned each = 7;  // failures of a problem
 
 unsigned any(std::mt19937& random, unsigned least, unsigned most) {
@@ -157,7 +152,7 @@ void leave(const in_place_problem& problem, const auto& limits, std::mt19937& ra
 }
 
 TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_is_left) {
-  const unsigned problems = failures_to_try(10500) / each;
+  const unsigned problems = test::failures_to_try(10500) / each;
   for (unsigned seed = 0; seed < problems && !testing::Test::HasFailure(); ++seed) {
     std::mt19937 random(seed);
     const auto problem = some_problem(random, seed);
@@ -180,7 +175,7 @@ TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_is_left) {
 }
 
 TEST(map_of_what_is_whole, tells_the_truth_wherever_an_exchange_in_phases_is_left) {
-  const unsigned problems = failures_to_try(10500) / each;
+  const unsigned problems = test::failures_to_try(10500) / each;
   for (unsigned seed = 0; seed < problems && !testing::Test::HasFailure(); ++seed) {
     std::mt19937 random(seed);
     const auto problem = some_problem(random, seed);
