@@ -40,12 +40,15 @@ pull_engine::pull_engine(machine& m, targets& t, block_reader* reader)
   array_list::take(*this, tables);
   const std::size_t p = pending_.size();
   // Ranks begin at different places, so that the chains that they open do not collide early.
-  next_place_ = static_cast<slot>(std::uint64_t{m.blocks()} * static_cast<std::uint64_t>(m.rank) / p);
-  unseen_ = m.blocks();
+  for (std::size_t s = 0; s < p; ++s) {
+    if (s == as_size(m.rank)) continue;
+    pending_[s].unseen = t.in_at[s + 1] - t.in_at[s];
+    pending_[s].at = static_cast<slot>(std::uint64_t{pending_[s].unseen} * static_cast<std::uint64_t>(m.rank) / p);
+  }
   for (int r = 0; r < m.ranks; ++r) singly_ = singly_ && reader != nullptr && m.net->reads(r);
-  window_ = std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1)) * chunk_;
+  window_ = (reader != nullptr ? 3 : std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1))) * chunk_;
   unsent_ = t.leaving(m.rank);
-  expected_ = t.incoming(m.rank);
+  expected_ = unseen_ = t.incoming(m.rank);
   opener_ = (m.rank + 1) % m.ranks;
 }
 
@@ -227,64 +230,67 @@ void pull_engine::pull(int source) {
   post_request(source);
 }
 
-// More places whose slots are taken, if only a few are known.
-void pull_engine::find_candidates() {
-  if (2 * candidates_.size() > candidates_.capacity() || unseen_ == 0) return;
-  std::erase_if(candidates_, [&](const candidate& c) { return !wanted(c.place); });
-  bool sorted = true;
-  for (; unseen_ > 0 && candidates_.size() < candidates_.capacity(); --unseen_) {
-    if (wanted(next_place_)) {
-      const candidate c{need(t_.place[next_place_]).number(), next_place_};
-      sorted = sorted && (candidates_.empty() || candidates_.back().number < c.number);
-      candidates_.push_back(c);
-    }
-    if (++next_place_ == m_.blocks()) next_place_ = 0;
+// The places of more blocks, if only a few are known, of each source by its share of the blocks. False if there is
+// none.
+bool pull_engine::find_candidates() {
+  const std::size_t most = candidates_.capacity();
+  if (2 * known_ > most || known_ == unseen_) return false;
+  candidates_.clear();
+  for (peer_state& p : pending_) {
+    const std::uint64_t share = unseen_ <= most ? p.unseen : (most * p.unseen + unseen_ - 1) / unseen_;
+    p.candidates = static_cast<slot>(std::min<std::uint64_t>(share, most - candidates_.size()));
+    p.first_candidate = static_cast<slot>(candidates_.size());
+    candidates_.resize(candidates_.size() + p.candidates, no_slot);
   }
-  if (!sorted) std::ranges::sort(candidates_, {}, &candidate::number);
+  known_ = candidates_.size();
+  for (slot x = 0; x < m_.blocks(); ++x) {
+    if (!wanted(x)) continue;
+    const std::uint32_t number = need(t_.place[x]).number();
+    const auto s = as_size(source_of(number));
+    const peer_state& p = pending_[s];
+    const slot k = number - t_.in_at[s];
+    const slot later = k >= p.at ? k - p.at : k + (t_.in_at[s + 1] - t_.in_at[s]) - p.at;
+    if (later < p.candidates) candidates_[p.first_candidate + later] = x;
+  }
+  return true;
 }
 
 // Requests blocks whose slots are taken, into a buffer, or into free slots that no block is meant for.
 bool pull_engine::open_chain() {
   const slot buffer = singly_ ? no_slot : free_buffer(m_.sizes.scatter_buffers);
-  const bool staged = buffer != no_slot;
-  if (!staged && slack_.count == 0) return false;
+  if (buffer == no_slot && slack_.count == 0) return false;
   find_candidates();
-  const auto first_of = [&](int source) {
-    return as_size(std::ranges::lower_bound(candidates_, t_.in_at[as_size(source)], {}, &candidate::number) -
-                   candidates_.begin());
-  };
-  std::size_t begin = first_of(opener_);
-  for (std::size_t left = candidates_.size(); left > 0;) {
-    if (begin == candidates_.size()) begin = 0;
-    const int source = source_of(candidates_[begin].number);
-    const std::size_t end = first_of(source + 1);
-    left -= end - begin;
-    if (may_request(source) && open_chain(source, begin, end, buffer)) return true;
-    begin = may_request(source) ? begin : end;
-  }
+  do
+    for (int tried = 0; tried < m_.ranks; ++tried) {
+      const int source = (opener_ + tried) % m_.ranks;
+      if (may_request(source) && open_chain(source, buffer)) return true;
+    }
+  while (find_candidates());
   return false;
 }
 
-// Those of one source, at `begin` to `end` of the candidates, which are none any more. False if no place wants its
-// block.
-bool pull_engine::open_chain(int source, std::size_t begin, std::size_t end, slot buffer) {
+// Those of one source. False if no place wants its block.
+bool pull_engine::open_chain(int source, slot buffer) {
   const bool staged = buffer != no_slot;
   const slot most = staged ? chunk_ : std::min(chunk_, slack_.count);
+  peer_state& p = pending_[as_size(source)];
   start_request(source);
-  std::size_t i = begin;
-  for (; i < end && op_.count < most; ++i) {
-    const slot x = candidates_[i].place;
-    if (!wanted(x)) continue;
-    const slot z = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
-    const slot next = linked(z);
-    if (!add(source, x, z)) break;
-    if (staged) continue;
-    t_.place[z] = need::make(need::kind::aside, next);
-    slack_.head = next;
-    --slack_.count;
+  const slot all = t_.in_at[as_size(source) + 1] - t_.in_at[as_size(source)];
+  for (; p.candidates > 0 && op_.count < most; --p.candidates, --p.unseen, --known_, --unseen_) {
+    const slot x = candidates_[p.first_candidate];
+    if (x != no_slot && wanted(x)) {
+      const slot z = staged ? m_.staging() + buffer * chunk_ + op_.count : slack_.head;
+      const slot next = linked(z);
+      if (!add(source, x, z)) break;
+      if (!staged) {
+        t_.place[z] = need::make(need::kind::aside, next);
+        slack_.head = next;
+        --slack_.count;
+      }
+    }
+    ++p.first_candidate;
+    if (++p.at == all) p.at = 0;
   }
-  const auto at = [&](std::size_t n) { return candidates_.begin() + static_cast<std::ptrdiff_t>(n); };
-  candidates_.erase(at(begin), at(i));
   if (op_.count == 0) return false;
   if (staged) waiting_[buffer] = op_.count;
   op_.linked = !staged;

@@ -32,6 +32,7 @@ class pull_engine {
   static constexpr std::size_t scattered_bytes = 1024;  // blocks of this size are received where they belong
   static constexpr std::size_t ahead = 12;              // slots that are prefetched before their turn
   static constexpr std::uint32_t few = 2;               // with so many requests pending small ones wait
+  static constexpr std::size_t seen_ahead = 3;          // candidates for each block of the buffers that receive
 
   /// Whether this rank reads a peer's blocks.
   enum class access : std::uint8_t { unknown, permitted, refused };
@@ -44,7 +45,11 @@ class pull_engine {
   struct peer_state {
     slot head = no_slot;  // free slots whose blocks will be requested, in order of becoming free: linked as slot_list
     slot tail = no_slot;
-    slot waiting = 0;            // their number
+    slot waiting = 0;     // their number
+    slot unseen = 0;      // of its blocks for this rank, those whose places were not looked at, in a circle of
+    slot at = 0;          // numbers from here on
+    slot candidates = 0;  // the places of the first ones
+    slot first_candidate = 0;
     std::uint8_t requested = 0;  // pending requests, or acknowledgements that the peer may not have received
     std::uint8_t sure = 0;       // those of the acknowledgements that are received when the awaited one is
     access reads = access::unknown;
@@ -55,11 +60,6 @@ class pull_engine {
     int source = 0;
     bool queued = false;
     bool linked = false;
-  };
-  /// A place whose slot is taken.
-  struct candidate {
-    std::uint32_t number;
-    slot place;
   };
 
   void prefetch(slot s) const {
@@ -72,8 +72,8 @@ class pull_engine {
   void left(const unit_run& gone);
   void pull(int source);
   bool open_chain();
-  bool open_chain(int source, std::size_t begin, std::size_t end, slot buffer);
-  void find_candidates();
+  bool open_chain(int source, slot buffer);
+  bool find_candidates();
   [[nodiscard]] bool wanted(slot x) const {
     return need(t_.place[x]).what() == need::kind::elsewhere && !m_.map->free(x);
   }
@@ -105,7 +105,7 @@ class pull_engine {
     each(&pull_engine::ops_, std::size_t{s.buffers.requests});
     each(&pull_engine::list_, std::size_t{s.buffers.words});
     each(&pull_engine::runs_, at_most{s.buffers.read});
-    each(&pull_engine::candidates_, at_most{std::size_t{s.buffers.receive_buffers} * s.buffers.chunk});
+    each(&pull_engine::candidates_, at_most{seen_ahead * s.buffers.receive_buffers * s.buffers.chunk});
   }
 
   machine& m_;
@@ -118,18 +118,18 @@ class pull_engine {
   std::pmr::vector<op> ops_;
   block_list list_;
   std::pmr::vector<unit_run> runs_;
-  std::pmr::vector<candidate> candidates_;  // in order of their numbers, and so of their sources
-  slot next_place_ = 0;                     // where to look for more
-  slot unseen_ = 0;                         // places that were not looked at
-  op op_;                                   // the request that is being made
-  slot gaps_ = no_slot;                     // free slots whose own blocks are here: the last one
-  std::size_t copied_ = 0;                  // blocks, since go_on() began
-  slot_list slack_;                         // free slots that no block is meant for
-  std::size_t window_ = 0;                  // free slots and pending blocks that are enough to keep all ranks busy
-  std::size_t open_ = 0;                    // as they are now
-  std::size_t parked_ = 0;                  // blocks that opened chains which are not closed
-  std::uint32_t flying_ = 0;                // pending requests
-  std::uint32_t awaited_ = 0;               // acknowledgements whose receipt is awaited
+  std::pmr::vector<slot> candidates_;  // places whose slots were taken, by source and number; or no_slot
+  std::size_t known_ = 0;              // of the candidates, those that were not looked at
+  std::uint64_t unseen_ = 0;           // blocks whose places were not looked at
+  op op_;                              // the request that is being made
+  slot gaps_ = no_slot;                // free slots whose own blocks are here: the last one
+  std::size_t copied_ = 0;             // blocks, since go_on() began
+  slot_list slack_;                    // free slots that no block is meant for
+  std::size_t window_ = 0;             // free slots and pending blocks that are enough to keep all ranks busy
+  std::size_t open_ = 0;               // as they are now
+  std::size_t parked_ = 0;             // blocks that opened chains which are not closed
+  std::uint32_t flying_ = 0;           // pending requests
+  std::uint32_t awaited_ = 0;          // acknowledgements whose receipt is awaited
   std::uint64_t unsent_ = 0;
   std::uint64_t expected_ = 0;
   int last_source_ = 0;
