@@ -90,17 +90,40 @@ TEST_P(long_types, are_not_decoded_where_the_mpi_library_packs) {
   for (const int i : at) ASSERT_EQ(received[static_cast<std::size_t>(i)], i + (rank + p - 1) % p);
 }
 
-// A type may have two blocks for each loop that they join to. Each has two numbers, length and displacement.
+// A type may have two blocks for each loop that they join to. Each of these has two numbers, length and displacement.
+datatype with_one_longer_block(const std::vector<int>& at) {
+  std::vector<int> lengths(at.size(), 1);
+  lengths.front() = 2;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  MPI_Type_indexed(static_cast<int>(at.size()), lengths.data(), at.data(), MPI_INT, &made);
+  MPI_Type_commit(&made);
+  return datatype::from_native(made);
+}
+
 TEST(long_types_at_the_limit, are_decoded_below_it_and_not_above) {
   for (const int blocks : {200000, 600000}) {
-    const std::vector<int> at = places(blocks);
-    std::vector<int> lengths(at.size(), 1);
-    lengths.front() = 2;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_indexed(blocks, lengths.data(), at.data(), MPI_INT, &made);
-    MPI_Type_commit(&made);
-    const datatype type = datatype::from_native(made);
+    const datatype type = with_one_longer_block(places(blocks));
     EXPECT_EQ(detail::decode_type(type.get()).has_value(), as_size(blocks) <= 2 * detail::most_loops) << blocks;
+  }
+}
+
+// Above the limit the MPI library copies them.
+TEST(long_types_at_the_limit, are_copied_to_a_type_of_other_gaps) {
+  for (const int blocks : {200000, 600000}) {
+    std::vector<int> at = places(blocks);
+    const datatype type = with_one_longer_block(at);
+    at.insert(at.begin() + 1, at.front() + 1);
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_vector(blocks + 1, 1, 2, MPI_INT, &made);
+    MPI_Type_commit(&made);
+    const datatype every_second = datatype::from_native(made);
+    std::vector<int> from(as_size(at.back()) + 1), to(2 * at.size(), -1);
+    std::iota(from.begin(), from.end(), 0);
+    typed_copy(from.data(), 1, type.get(), to.data(), 1, every_second.get());
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      ASSERT_EQ(to[2 * i], at[i]);
+      ASSERT_EQ(to[2 * i + 1], -1);
+    }
   }
 }
 

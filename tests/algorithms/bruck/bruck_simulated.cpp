@@ -144,6 +144,14 @@ TEST(bruck, lean_bruck_needs_half_the_blocks_less_one) {
   }
 }
 
+// No rank ends before all have entered, whatever the size of blocks: the executor counts on it.
+TEST(bruck, synchronizes_all_ranks_unless_blocks_are_empty) {
+  for (const algorithm* a : {&basic_bruck, &modified_bruck, &zero_copy_bruck})
+    for (const count_t bytes : {0, 1, 2, 1000})
+      EXPECT_EQ(build_one(*a, {7, 1, element::bytes(bytes)}, 3, {.bruck = {.radix = 2}}).synchronizes, bytes > 0)
+          << a->name << ' ' << bytes;
+}
+
 TEST(bruck, sends_nothing_when_blocks_are_empty) {
   for (const algorithm* a : family) EXPECT_EQ(run_regular(*a, {7, 0}, {.bruck = {.radix = 2}}, delivery::eager), 0U);
 }
