@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -93,7 +94,7 @@ class trace_of_all {
   std::vector<traced> all_;  // in the order of their beginnings
   std::vector<std::string> tracks_;
   std::vector<timed_packet> packets_;
-  std::map<std::uint64_t, bool> known_tracks_;
+  std::set<std::uint64_t> known_tracks_;
   std::map<std::pair<int, kind>, std::vector<std::uint64_t>> lanes_;  // when each is free
   std::map<std::pair<std::string, std::uint64_t>, std::string> places_;
 };
@@ -187,13 +188,13 @@ constexpr std::uint64_t memory_track = 0xff;
 std::uint64_t trace_of_all::track(int rank, kind which, std::uint64_t lane, const char* name) {
   const std::uint64_t process = static_cast<std::uint64_t>(rank + 1) << rank_at;
   const std::uint64_t id = process | (static_cast<std::uint64_t>(which) + 1) << kind_at | lane;
-  if (known_tracks_.try_emplace(process, true).second) {
+  if (known_tracks_.insert(process).second) {
     tracks_.push_back(
         perfetto::packet_of_track(process, 0, perfetto::track_kind::process, fmt::format("rank {}", rank), rank + 1));
     tracks_.push_back(perfetto::packet_of_track(process | memory_track << kind_at, process, perfetto::track_kind::bytes,
                                                 "scratch memory"));
   }
-  if (known_tracks_.try_emplace(id, true).second)
+  if (known_tracks_.insert(id).second)
     tracks_.push_back(perfetto::packet_of_track(id, process, perfetto::track_kind::slices, name));
   return id;
 }

@@ -1,4 +1,5 @@
 // Arguments that are refused, on every rank, with the data untouched; and the memory that is promised.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -53,7 +54,7 @@ TEST_F(refusal, sorting_by_destinations_that_do_not_fit_the_array_or_the_ranks) 
   refuses(blocks - 1, blocks - 1, "9 ranks and 9 indices for 10 blocks");
   refuses(blocks, blocks - 3, "10 ranks and 7 indices");
   ranks_to[3] = ranks;
-  refuses(blocks, blocks, "block 3 goes to rank " + std::to_string(ranks));
+  refuses(blocks, blocks, fmt::format("block 3 goes to rank {}; ranks are 0 to {}, or -1", ranks, ranks - 1));
   ranks_to[3] = 1 << 30;
   refuses(blocks, blocks, "block 3 goes to rank 1073741824");
   ranks_to[3] = -2;

@@ -21,6 +21,7 @@
 
 #include "base/environment.hpp"
 #include "mpi/deadline.hpp"
+#include "node/call_deadline.hpp"
 #include "node/peer_records.hpp"
 #include "support/world.hpp"
 
@@ -223,6 +224,16 @@ TEST_F(timeouts, are_only_reported_when_asked) {
   }
   testing::internal::GetCapturedStderr();
   for (int i = 0; i < p; ++i) EXPECT_EQ(in[at(i)], i);
+}
+
+TEST_F(timeouts, are_the_environments_unless_the_options_have_one) {
+  const auto of = [](const options& o) { return detail::call_timeout::of(o); };
+  EXPECT_EQ(of({}).seconds, 1);
+  EXPECT_EQ(of({}).then, after_timeout::fail);
+  EXPECT_EQ(of({.on_timeout = after_timeout::abort}).then, after_timeout::abort);
+  EXPECT_EQ(of({.timeout = 5}).seconds, 5);
+  EXPECT_EQ(of({.timeout = 5}).then, after_timeout::wait);
+  EXPECT_EQ(of({.on_timeout = after_timeout::fail, .timeout = 5}).then, after_timeout::fail);
 }
 
 TEST_F(timeouts, of_a_redistribution_come_from_the_environment) {
