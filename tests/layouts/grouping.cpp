@@ -43,5 +43,17 @@ TEST(grouping, has_the_largest_pages_that_the_memory_allows) {
     }
 }
 
+TEST(grouping, has_whole_pages_of_a_kilobyte_or_more_that_divide_the_runs) {
+  const auto page = [](std::size_t run) { return grouping::whole_page_for(4, 1000000, 100000000, run); };
+  EXPECT_EQ(page(0), 0U);
+  EXPECT_EQ(page(1000), 0U) << "too small";
+  EXPECT_EQ(page(1024), 1024U);
+  EXPECT_EQ(page(16384), 16384U);
+  EXPECT_EQ(page(16385), 3277U) << "a fifth";
+  EXPECT_EQ(page(3 * 16384), 16384U);
+  EXPECT_EQ(page(17 * 1021), 0U) << "its largest factor below 16 KiB has no kilobyte";
+  EXPECT_EQ(grouping::whole_page_for(4, 1000000, 0, 16384), 2048U) << "the one that needs least memory";
+}
+
 }  // namespace
 }  // namespace taquin::detail

@@ -78,6 +78,22 @@ RC_GTEST_PROP(layouts_in_one_process, every_element_is_found, ()) {
   }
 }
 
+// Elements are in the given order; the processes always have the last dimension first, as MPI says.
+TEST(layouts_in_one_process, darray_has_the_order_of_mpi) {
+  const std::vector<int> extents{6, 4}, kinds{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK}, processes{2, 2};
+  const std::vector<int> usual(2, MPI_DISTRIBUTE_DFLT_DARG);
+  for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
+    const layout made = layout::darray(extents, kinds, usual, processes, order);
+    for (count_t i = 0; i < 6; ++i)
+      for (count_t j = 0; j < 4; ++j) {
+        const std::vector<count_t> index{i, j};
+        const auto at = made.find(index);
+        EXPECT_EQ(at.rank, static_cast<int>(i / 3 * 2 + j / 2));
+        EXPECT_EQ(at.offset, order == MPI_ORDER_C ? i % 3 * 2 + j % 2 : i % 3 + j % 2 * 3);
+      }
+  }
+}
+
 TEST(layouts_in_one_process, darray_refuses_blocks_that_do_not_cover) {
   const std::vector<int> extents{12};
   const std::vector<int> kinds{MPI_DISTRIBUTE_BLOCK};

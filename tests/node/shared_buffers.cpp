@@ -163,6 +163,8 @@ TEST(shared_buffers, are_given_by_the_c_api) {
   EXPECT_TRUE(std::all_of(bytes, bytes + 12345, [](char c) { return c == 0; }));
   EXPECT_EQ(TAQUIN_Free_shared(memory), MPI_SUCCESS);
   EXPECT_EQ(TAQUIN_Free_shared(nullptr), MPI_SUCCESS);
+  ASSERT_EQ(TAQUIN_Alloc_shared(0, &memory), MPI_SUCCESS);
+  EXPECT_EQ(TAQUIN_Free_shared(memory), MPI_SUCCESS);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   EXPECT_NE(TAQUIN_Alloc_shared(-1, &memory), MPI_SUCCESS);
   EXPECT_NE(TAQUIN_Alloc_shared(1, nullptr), MPI_SUCCESS);
