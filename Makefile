@@ -65,7 +65,7 @@ check-instruments: packages ## stubs in place of fault layer and message counter
 mutants: packages ## changes one place of the code at a time and lists the changes that no test notices: SEED=1 COUNT=200
 	@scripts/install-packages scripts/packages.txt scripts/packages-mutants.txt
 	scripts/mutants-build build/mutants
-	nice /usr/bin/python3 scripts/mutants build/mutants/tree build/mutants/build $(or $(OUT),results/mutants/seed-$(or $(SEED),1)) \
+	nice /usr/bin/python3 scripts/mutants $(addprefix build/mutants/,tree counted build) $(or $(OUT),results/mutants/seed-$(or $(SEED),1)) \
 	  --seed $(or $(SEED),1) --count $(or $(COUNT),200)
 
 test-sanitized: ## the tests with address and undefined-behaviour sanitizers, those of threads with theirs, on Open MPI
