@@ -46,7 +46,7 @@ pull_engine::pull_engine(machine& m, targets& t, block_reader* reader)
     pending_[s].at = static_cast<slot>(std::uint64_t{pending_[s].unseen} * static_cast<std::uint64_t>(m.rank) / p);
   }
   for (int r = 0; r < m.ranks; ++r) singly_ = singly_ && reader != nullptr && m.net->reads(r);
-  window_ = (reader != nullptr ? 3 : std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1))) * chunk_;
+  window_ = (singly_ ? in_cache : std::max<std::size_t>(m.sizes.receive_buffers, 2 * (p - 1))) * chunk_;
   unsent_ = t.leaving(m.rank);
   expected_ = unseen_ = t.incoming(m.rank);
   opener_ = (m.rank + 1) % m.ranks;
@@ -230,8 +230,8 @@ void pull_engine::pull(int source) {
   post_request(source);
 }
 
-// The places of more blocks, if only a few are known, of each source by its share of the blocks. False if there is
-// none.
+// If only a few candidates are known, looks at the places of more blocks, of each source by its share of them. False if
+// it did not.
 bool pull_engine::find_candidates() {
   const std::size_t most = candidates_.capacity();
   if (2 * known_ > most || known_ == unseen_) return false;
@@ -263,7 +263,7 @@ bool pull_engine::open_chain() {
   do
     for (int tried = 0; tried < m_.ranks; ++tried) {
       const int source = (opener_ + tried) % m_.ranks;
-      if (may_request(source) && open_chain(source, buffer)) return true;
+      if (pending_[as_size(source)].candidates > 0 && may_request(source) && open_chain(source, buffer)) return true;
     }
   while (find_candidates());
   return false;

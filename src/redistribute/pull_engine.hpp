@@ -33,6 +33,7 @@ class pull_engine {
   static constexpr std::size_t ahead = 12;              // slots that are prefetched before their turn
   static constexpr std::uint32_t few = 2;               // with so many requests pending small ones wait
   static constexpr std::size_t seen_ahead = 3;          // candidates for each block of the buffers that receive
+  static constexpr std::size_t in_cache = 3;            // messages whose blocks are copied from the cache once more
 
   /// Whether this rank reads a peer's blocks.
   enum class access : std::uint8_t { unknown, permitted, refused };

@@ -46,14 +46,14 @@ struct units_of_items {
         }
       }
   }
-  // The item of a peer, if all its units have one state, else one of state `otherwise`.
-  [[nodiscard]] part item(int peer, count_t i, state otherwise) const {
+  // The item of a peer; missing unless all its units have one state.
+  [[nodiscard]] part item(int peer, count_t i) const {
     std::vector<part> of_it;
     for (const part& p : parts)
       if (p.peer == peer && p.offset / units == i) of_it.push_back(p);
     const bool whole = static_cast<count_t>(of_it.size()) == units &&
                        std::ranges::all_of(of_it, [&](const part& p) { return p.what == of_it.front().what; });
-    if (!whole) return {otherwise, peer, i, 1, -1};
+    if (!whole) return {state::missing, peer, i, 1, -1};
     const part& first = of_it.front();
     return {first.what, peer, i, 1, first.at > 0 && first.what != state::staged ? first.at / units : first.at};
   }
@@ -87,7 +87,7 @@ RC_GTEST_PROP(items_of_a_migration, are_missing_unless_all_their_units_are_in_on
   std::size_t k = 0;
   for (std::size_t peer = 0; peer < x.items.size(); ++peer)
     for (count_t i = 0; i < x.items[peer]; ++i, ++k) {
-      const part want = x.item(static_cast<int>(peer), i, state::missing);
+      const part want = x.item(static_cast<int>(peer), i);
       RC_ASSERT(k < got.size());
       RC_ASSERT(got[k].what == want.what);
       RC_ASSERT(got[k].peer == want.peer);
@@ -113,7 +113,7 @@ RC_GTEST_PROP(items_of_a_migration, are_with_their_sender_if_all_their_units_are
   std::size_t k = 0;
   for (std::size_t peer = 0; peer < x.items.size(); ++peer)
     for (count_t i = 0; i < x.items[peer]; ++i) {
-      const part want = x.item(static_cast<int>(peer), i, state::missing);
+      const part want = x.item(static_cast<int>(peer), i);
       if (want.what == state::missing) continue;
       RC_ASSERT(k < got.size());
       RC_ASSERT(got[k].peer == want.peer);
