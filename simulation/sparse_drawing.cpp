@@ -4,6 +4,8 @@
 
 #include "algorithms/sparse/grants.hpp"
 #include "call/agree.hpp"
+#include "call/agreement_rounds.hpp"
+#include "call/forwarded_blocks.hpp"
 #include "exchange/properties.hpp"
 #include "node/internode.hpp"
 
@@ -85,6 +87,35 @@ void sparse_drawing::step_among_nodes(const std::function<in_step(int, const spa
   next();
 }
 
+void sparse_drawing::forward(const std::function<in_step(int, const sparse_block&)>& piggybacked) {
+  struct block {
+    int from;
+    int to;
+    in_step in_message;
+  };
+  std::vector<std::vector<block>> held(as_size(p_));
+  each_block([&](int from, const sparse_block& b) {
+    held[as_size(from)].push_back({from, b.to, piggybacked(from, b)});
+  });
+  for (agreement_rounds r(p_); !r.done(); r.next()) {
+    std::vector<std::vector<block>> after(held.size());
+    for (int rank = 0; rank < p_; ++rank) {
+      std::vector<count_t> bytes(as_size(r.digits() + 1), sizeof(property_record));
+      std::vector<block_list> blocks(bytes.size());
+      for (const block& b : held[as_size(rank)]) {
+        const auto digit = as_size((b.to - rank + p_) % p_ / r.width() % r.radix());
+        bytes[digit] += static_cast<count_t>(forwarded_blocks::with_head(as_size(b.in_message.bytes)));
+        if (b.in_message.data) blocks[digit].emplace_back(b.from, b.to);
+        after[as_size((rank + static_cast<int>(digit) * r.width()) % p_)].push_back(b);
+      }
+      for (int z = 1; z <= r.digits(); ++z)
+        send(rank, (rank + z * r.width()) % p_, bytes[as_size(z)], std::move(blocks[as_size(z)]));
+    }
+    held = std::move(after);
+    next();
+  }
+}
+
 void sparse_drawing::agree() {
   stage(sparse_moves::agree);
   if (x_.nodes() == 1 && p_ > 1) {
@@ -92,7 +123,7 @@ void sparse_drawing::agree() {
     synchronize();
     for (int rank = 0; rank < p_; ++rank) copy(rank, p_ * record_bytes, place::shared, place::recv);
     next();
-  } else if (x_.per_node > 1 && step_suits(x_)) {
+  } else if (step_suits(x_)) {
     step_among_nodes([](int, const sparse_block&) { return in_step{}; });
   } else {
     disseminate(record_bytes, agreement_radix(p_));

@@ -18,7 +18,7 @@ namespace taquin::detail {
 class sparse_drawing {
  public:
   using block_list = whole_moves::block_list;
-  /// Of a block in a step among nodes: its bytes there, and whether those are its data.
+  /// Of a block with the agreement: its bytes there, and whether those are its data.
   struct in_step {
     count_t bytes = 0;
     bool data = false;
@@ -61,6 +61,8 @@ class sparse_drawing {
   void reduce_counts();
   /// A step among nodes: one message for each pair of nodes and direction. `carried(rank, block)` beside records.
   void step_among_nodes(const std::function<in_step(int, const sparse_block&)>& piggybacked);
+  /// The same in log rounds of all ranks (call/forwarded_blocks.hpp).
+  void forward(const std::function<in_step(int, const sparse_block&)>& piggybacked);
   /// The agreement of a call that does not take the fast path.
   void agree();
   /// Notices of all blocks through other ranks, digits of this radix (router.hpp).
@@ -82,7 +84,7 @@ class sparse_drawing {
   std::size_t round_ = 0;
 };
 
-/// Whether the ranks' nodes can take steps among each other (node/internode.hpp).
+/// Whether the ranks' nodes take steps among each other (node/internode.hpp), which may have one rank each.
 bool step_suits(const sparse_pattern& x) noexcept;
 
 /// Data that are sent with their notices, of messages of the greatest length: bytes of a block at most.

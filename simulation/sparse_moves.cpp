@@ -10,6 +10,7 @@
 #include "algorithms/sparse/between_nodes.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/forwarded_blocks.hpp"
 #include "node/channel.hpp"
 #include "node/internode.hpp"
 #include "simulation/sparse_drawing.hpp"
@@ -46,22 +47,24 @@ refusal moves<node_step_algorithm>(sparse_drawing& d) {
   return std::nullopt;
 }
 
-// Small blocks are in the step; the others follow, by requests if they are many.
+// Small blocks are in the messages of the agreement; the others follow, by requests if they are many.
 template <>
 refusal moves<between_nodes_algorithm>(sparse_drawing& d) {
   const sparse_pattern& x = d.pattern();
-  if (x.nodes() == 1 || x.per_node == 1) return "it needs several nodes, with several ranks on one of them";
-  if (!step_suits(x)) return "it serves fewer ranks and nodes";
+  if (x.nodes() == 1) return "it needs several nodes";
+  const bool by_step = step_suits(x);
   constexpr auto of_count = static_cast<count_t>(piggybacked_headers::of_count);
   constexpr auto header_bytes = static_cast<count_t>(piggybacked_headers::header_bytes);
-  const auto space = static_cast<count_t>(internode::most_bytes_of(x.ranks(), 2));
+  const auto space = static_cast<count_t>(by_step ? internode::most_bytes_of(x.ranks(), x.per_node)
+                                                  : forwarded_blocks::most_bytes_of(x.ranks()));
   if (space < header_bytes) return "it has no room for notices of so many ranks";
   const count_t most = space - of_count;
-  d.own();
-  d.step_among_nodes([&](int, const sparse_block& b) {
+  const auto piggybacked = [&](int, const sparse_block& b) {
     return b.bytes <= most ? sparse_drawing::in_step{of_count + b.bytes, true}
                            : sparse_drawing::in_step{header_bytes, false};
-  });
+  };
+  d.own();
+  by_step ? d.step_among_nodes(piggybacked) : d.forward(piggybacked);
   bool few = as_size(x.ranks()) <= x.in_flight;
   for (const auto& mine : x.blocks) {
     count_t left = 0;

@@ -47,8 +47,8 @@ struct sparse_blocks {
 ///
 /// On one node there are no messages: one step in shared memory for the sizes and one for the data, in
 /// sparse_exchange() one for both. It uses 48 bytes for each block, and shared memory for the blocks.
-/// Between nodes whose ranks share memory the headers are piggybacked on the agreement, in sparse_exchange() with the
-/// data of small blocks. That memory counts: with a limit below it the headers are messages of their own.
+/// Elsewhere the headers are piggybacked on the agreement, in sparse_exchange() with the data of small blocks. That
+/// memory counts (up to 1 MiB): with a limit below it on any rank, the headers are messages of their own.
 ///
 /// Collective. The constructor, receive() and deliver() throw the same on every rank, before any data have moved:
 /// `usage_error` for a destination that is no rank, a negative count, null data, an element of another size than on
@@ -142,7 +142,7 @@ struct sparse_received {
 ///
 /// Blocking, collective; throws as taquin::sparse_call, and `usage_error` on every rank when there is not one count per
 /// destination, or they do not add up to the length of `data`. A rank that has no memory for the result throws alone
-/// (MPI_ERR_NO_MEM) where its peers have sent by then, on one node and in steps among nodes; otherwise all do. The
+/// (MPI_ERR_NO_MEM) where its peers have sent by then; otherwise all do. The
 /// result is beside what `o.memory` allows, and so are 8 bytes per destination. Constructors of elements that call
 /// taquin may do so on other communicators, as sparse_call::taker.
 template <std::ranges::contiguous_range Destinations, count_range Counts, transferable_range Data>

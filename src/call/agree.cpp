@@ -13,6 +13,7 @@
 #include "base/sizes.hpp"
 #include "call/agreement_rounds.hpp"
 #include "call/elements.hpp"
+#include "call/forwarded_blocks.hpp"
 #include "call/log_round.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
@@ -30,15 +31,18 @@ using record = property_record;
 constexpr int most_radix = 8;
 constexpr const char* disagreement = "ranks disagree on the algorithm, on an option, or on MPI_IN_PLACE";
 
-/// The rounds of the reduction. Records of exchanges in place are longer; every rank can receive the longest.
+/// The rounds of the reduction. Records of some exchanges are longer, and blocks follow those of others; every rank can
+/// receive the longest message, and skips blocks if it has none itself: they are then of no use to any rank.
 class dissemination {
  public:
-  dissemination(mpi::communicator& comm, int tag, bool in_place, std::pmr::memory_resource* memory)
+  dissemination(mpi::communicator& comm, int tag, bool full, forwarded_blocks* blocks,
+                std::pmr::memory_resource* memory)
       : comm_(comm),
         tag_(tag),
         rounds_(comm.size()),
+        blocks_(blocks),
         memory_(memory),
-        size_(in_place ? sizeof(property_record) : property_record::head),
+        size_(full ? sizeof(property_record) : property_record::head),
         reported_(*new (comm.message<sizeof(record)>()) record) {}
 
   /// Reduces `v` over all ranks.
@@ -47,34 +51,42 @@ class dissemination {
     for (; !rounds_.done(); rounds_.next()) {
       reported_ = v;
       rounds_.begin(v);
+      if (blocks_ != nullptr) blocks_->begin_round(rounds_.width());
       log_round(comm_, tag_, rounds_.width(), rounds_.digits(), requests, memory_, ends{this, v});
     }
     rounds_.end(v);
   }
 
  private:
-  // The same record goes to all peers.
+  // The same record goes to all peers, each with its blocks.
   struct ends {
     dissemination* all;
     record& v;
-    std::span<const std::byte> load(int) { return std::as_bytes(std::span(&all->reported_, 1)).first(all->size_); }
-    std::span<std::byte> buffer() const { return std::as_writable_bytes(std::span(&all->theirs_, 1)); }
+    std::span<const std::byte> load(int digit) {
+      const auto own = std::as_bytes(std::span(&all->reported_, 1)).first(all->size_);
+      return all->blocks_ != nullptr ? all->blocks_->load(own, digit) : own;
+    }
+    std::span<std::byte> buffer() const {
+      return all->blocks_ != nullptr ? all->blocks_->buffer() : std::span<std::byte>(all->theirs_);
+    }
     // A rank that takes part in another form of exchange may have sent a shorter record.
     void unload(int digit, std::span<const std::byte> from) const {
       record theirs;
       std::memcpy(&theirs, from.data(), std::min(all->size_, from.size()));
       v.merge(theirs);
       all->rounds_.add_up(v, digit, theirs);
+      if (all->blocks_ != nullptr) all->blocks_->unload(from);
     }
   };
 
   mpi::communicator& comm_;
   int tag_;
   agreement_rounds rounds_;
+  forwarded_blocks* blocks_;
   std::pmr::memory_resource* memory_;
   std::size_t size_;
   record& reported_;
-  record theirs_;
+  std::array<std::byte, forwarded_blocks::most_message> theirs_;
 };
 
 // A step of records. This rank's record stays in its room until the rank writes there again, two steps later. A rank
@@ -112,7 +124,7 @@ void combine_between(int tag, const agreement_path& path, record& v) {
   internode& step = *path.between;
   step.begin(tag);
   if (path.blocks != nullptr)
-    path.blocks->write(step);
+    path.blocks->write();
   else
     step.no_blocks();
   internode::record reported{};
@@ -128,6 +140,13 @@ void combine_between(int tag, const agreement_path& path, record& v) {
   };
   reported = step.complete(merge);
   std::memcpy(&v, reported.data(), sizeof v);
+}
+
+// The reduction in log rounds among all ranks, whose messages also carry blocks.
+void combine_by_messages(mpi::communicator& comm, int tag, bool full, const agreement_path& path,
+                         std::pmr::memory_resource* memory, record& v) {
+  if (path.blocks != nullptr) path.blocks->write();
+  dissemination(comm, tag, full, path.blocks != nullptr ? path.forwarded : nullptr, memory).run(v);
 }
 
 // Sends `mine` to one rank and receives the same from another.
@@ -226,7 +245,7 @@ agreed agree(mpi::communicator& comm, int tag, const proposal& mine, const agree
   else if (path.between != nullptr)
     combine_between(tag, path, v);
   else
-    dissemination(comm, tag, mine.in_place, memory).run(v);
+    combine_by_messages(comm, tag, mine.full_record, path, memory, v);
   agreed all{v.of_all()};
   all.uniform = all.max_block_bytes == all.min_block_bytes;
   const bool identical = combine::identical::holds(v.numbers.data() + record::choices);

@@ -27,7 +27,7 @@ struct proposal : rank_properties {
   std::uint64_t number = 0;     ///< its number on the communicator
   std::string_view algorithm;   ///< as the caller specified it
   std::string_view elements;    ///< known_elements (call/elements.hpp)
-  bool in_place = false;        ///< the record then has the part that only such exchanges need
+  bool full_record = false;     ///< with the part that exchanges in place and sparse ones need
 };
 
 /// The result of an agreement, known to all ranks.
@@ -35,20 +35,22 @@ struct agreed : rank_properties {
   bool uniform = true;
 };
 
+class forwarded_blocks;
+
 /// The radix of the agreement's rounds: among up to four ranks one round suffices; otherwise the least power of two
 /// with which two do, at most 8. With more ranks than cores, measurements show that fewer rounds are faster than fewer
 /// messages, until a round has many messages. With a power of two each rank has few peers in a round if p is one as
 /// well.
 int agreement_radix(int ranks) noexcept;
-/// A rank's blocks for the others, which a step among nodes transfers.
+/// A rank's blocks for the others, which the agreement transfers.
 class piggybacked_blocks {
  public:
   piggybacked_blocks() = default;
   piggybacked_blocks(const piggybacked_blocks&) = delete;
   piggybacked_blocks& operator=(const piggybacked_blocks&) = delete;
   virtual ~piggybacked_blocks() = default;
-  /// Writes them for all ranks, in the step's order.
-  virtual void write(internode& step) = 0;
+  /// Writes them for all ranks, in their step's order.
+  virtual void write() = 0;
 };
 
 /// The most bytes that a call uses outside its budget, whatever the number of ranks: copies of arguments for
@@ -56,12 +58,13 @@ class piggybacked_blocks {
 constexpr std::size_t uncounted_bytes = mpi::collectives::chunks * mpi::collectives::most_at_once;
 static_assert(uncounted_bytes <= std::size_t{96} << 10U);
 
-/// How ranks agree. If all are on one node: through its memory. Otherwise in a step between nodes, whose messages also
-/// carry blocks if all ranks have some to carry; or by messages between all ranks.
+/// How ranks agree. If all are on one node: through its memory. Otherwise in a step between nodes, or by messages
+/// between all ranks. Their messages also carry blocks if all ranks have some to carry.
 struct agreement_path {
   channel* node = nullptr;
   internode* between = nullptr;
-  piggybacked_blocks* blocks = nullptr;  ///< with `between`
+  piggybacked_blocks* blocks = nullptr;   ///< with `between` or `forwarded`
+  forwarded_blocks* forwarded = nullptr;  ///< of messages between all ranks
 };
 
 /// The method of agreement on a communicator whose blocking calls have the channel `node`, or null. The first call is

@@ -22,6 +22,7 @@ class agreement_rounds {
   [[nodiscard]] bool done() const noexcept { return width_ >= ranks_; }
   void next() noexcept { width_ *= radix_; }
   [[nodiscard]] int width() const noexcept { return width_; }
+  [[nodiscard]] int radix() const noexcept { return radix_; }
   [[nodiscard]] int digits() const noexcept { return std::min(radix_ - 1, (ranks_ - 1) / width_); }
 
   /// A round begins: `v` is this rank's record, and the one that it has sent.

@@ -29,6 +29,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/deadline.hpp"
 #include "mpi/request_set.hpp"
+#include "node/block_step.hpp"
 #include "node/detect.hpp"
 #include "node/run_list.hpp"
 #include "node/shared_scratch.hpp"
@@ -84,7 +85,7 @@ class internode_memory {
   std::uint64_t step_ = 0;
 };
 
-class internode final : private mpi::awaited {
+class internode final : public block_step, private mpi::awaited {
  public:
   using record = run_list::record;
   /// Combines the second record into the first; the order does not matter.
@@ -101,9 +102,7 @@ class internode final : private mpi::awaited {
     const internode* const step = find(comm);
     return step != nullptr && step->all_nodes().largest() > 1;
   }
-  internode(const internode&) = delete;
-  internode& operator=(const internode&) = delete;
-  ~internode();
+  ~internode() override;
 
   /// Whether nodes of these sizes can take such steps, where their ranks share memory.
   static bool suits(int ranks, int nodes, int largest, int smallest) noexcept;
@@ -111,8 +110,7 @@ class internode final : private mpi::awaited {
   static std::size_t most_bytes_of(int ranks, int largest) noexcept;
   /// share() of the rank for which it is most, of nodes that can take such steps.
   static std::size_t most_share_of(const level& nodes);
-  /// The longest block that a step transfers.
-  [[nodiscard]] std::size_t most_bytes() const noexcept { return memory_.most_bytes(); }
+  [[nodiscard]] std::size_t most_bytes() const noexcept override { return memory_.most_bytes(); }
   /// Bytes of shared memory and of messages for each rank.
   [[nodiscard]] std::size_t share() const noexcept { return share_; }
   /// The sizes of a step's blocks.
@@ -124,35 +122,38 @@ class internode final : private mpi::awaited {
   /// The part of the share that a step uses at most if no rank has more than this.
   [[nodiscard]] std::size_t share_with(const amount& a) const noexcept;
 
-  [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
+  [[nodiscard]] int rank() const noexcept override { return comm_.rank(); }
   /// The nodes whose messages its steps exchange.
   [[nodiscard]] const level& nodes() const noexcept { return all_nodes(); }
 
   /// Enters a step, whose messages have the tag. Ranks without blocks give empty ones to all.
   void begin(int tag);
-  /// Where this rank writes its block for the next rank, in the order of `order()`. At most most_bytes().
-  std::byte* payload(std::size_t bytes);
+  /// In the order of `order()`.
+  std::byte* payload(std::size_t bytes) override;
   /// Announces that the next rank's block is not in the step: it follows as a message.
   void no_payload();
   /// No rank gets a block of this one.
   void no_blocks();
   [[nodiscard]] std::span<const int> order() const noexcept { return nodes_->topology.nodes().ranks; }
+  [[nodiscard]] int reader(int i) const noexcept override { return order()[as_size(i)]; }
   /// Writes this rank's record and sets its flag: the node may read record and blocks.
   void publish(const record& mine);
   /// Waits until the data of all others are here. Returns all records, combined by `merge`. `busy`: this rank has
   /// pending messages, which the MPI library progresses at every poll.
   record complete(combine merge, bool busy = false);
-  /// The block of a rank for this one; valid until the next step but one begins.
-  [[nodiscard]] std::span<const std::byte> block(int from) const noexcept { return run_from(from).block(local_); }
+  /// Valid until the next step but one begins.
+  [[nodiscard]] std::span<const std::byte> block(int from) const noexcept override {
+    return run_from(from).block(local_);
+  }
   /// True when that rank sends its block for this one as a message.
   [[nodiscard]] bool elsewhere(int from) const noexcept { return run_from(from).elsewhere(local_); }
   /// Bytes of its share that this rank has used in the step, once the step is over.
   [[nodiscard]] std::size_t used() const noexcept;
   /// The most that any rank uses then.
   static std::size_t footprint(int ranks, int nodes, int largest_node, int smallest_node, const amount& a) noexcept;
-  /// Messages that this rank has sent in the step, and their bytes.
-  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
-  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
+  [[nodiscard]] std::uint64_t rounds() const noexcept override { return 1; }
+  [[nodiscard]] std::uint64_t messages() const noexcept override { return messages_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept override { return bytes_sent_; }
 
  private:
   inline static const mpi::slot<internode> kept_as;

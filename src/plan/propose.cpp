@@ -189,7 +189,7 @@ proposal propose(const exchange& x, const options& o, std::string_view name, int
   if (!mine.invalid && comm != nullptr) mine.invalid = check_equal_blocks(x);
   mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
-  mine.in_place = x.in_place;
+  mine.full_record = x.in_place;
   if (mine.invalid) return mine;
   if (x.kind == exchange::form::alltoall) {
     mine.max_block_bytes = mine.min_block_bytes = static_cast<std::uint64_t>(x.send[0].bytes());
@@ -223,7 +223,7 @@ proposal propose_nothing(const exchange& x, const options& o, std::string_view n
   proposal mine;
   mine.choices = choices_of(x, o, name);
   mine.memory = o.memory;
-  mine.in_place = x.in_place;
+  mine.full_record = x.in_place;
   mine.unpublished = true;
   return mine;
 }

@@ -87,8 +87,9 @@ std::map<std::string, nlohmann::json> explained(const std::string& arguments) {
 }
 
 TEST(explain_sparse, says_what_auto_takes_on_a_node_between_nodes_and_by_messages) {
-  const std::array<std::pair<const char*, const char*>, 3> cases{
-      {{"-n 16", "node_step"}, {"-n 16 --per-node 4", "piggybacked_headers"}, {"-n 16 --per-node 1", "notify_"}}};
+  const std::array<std::pair<const char*, const char*>, 3> cases{{{"-n 16", "node_step"},
+                                                                  {"-n 16 --per-node 4", "piggybacked_headers"},
+                                                                  {"-n 32 --per-node 1", "piggybacked_headers"}}};
   for (const auto& [where, expected] : cases) {
     for (const auto& [name, row] : explained(std::string(where) + " -w sparse:4 --per-pair -b 1K")) {
       if (!row["chosen"].get<bool>()) continue;
@@ -112,6 +113,9 @@ TEST(explain_sparse, says_why_an_algorithm_does_not_serve) {
   auto rows = explained("-n 64 --per-node 1 -w sparse:4 --per-pair -b 1K");
   EXPECT_FALSE(rows["node_step"]["supported"].get<bool>());
   EXPECT_EQ(rows["node_step"]["why"], "it needs all ranks on one node");
+  EXPECT_TRUE(rows["piggybacked_headers"]["chosen"].get<bool>());
+  rows = explained("-n 2000 --per-node 1 -w ring --per-pair -b 8");
+  EXPECT_FALSE(rows["piggybacked_headers"]["supported"].get<bool>());
   EXPECT_TRUE(rows["notify_tree"]["chosen"].get<bool>());
 }
 

@@ -76,16 +76,16 @@ std::size_t piggybacked_exchange::count_long(const blocks& side) const noexcept 
                                        [&](int rank) { return rank != step_.rank() && is_long(side.bytes(rank)); }));
 }
 
-void piggybacked_exchange::write(internode& step) {
-  for (const int rank : step.order()) {
+void piggybacked_exchange::write() {
+  for (const int rank : step_.order()) {
     const element& e = x_.send.element_of(rank);
-    const bool own = rank == step.rank();
+    const bool own = rank == step_.rank();
     const auto n = own ? 0 : as_size(x_.send.bytes(rank));
     if (!own && is_long(x_.send.bytes(rank))) {
-      step.no_payload();
+      step_.no_payload();
       continue;
     }
-    std::byte* const to = step.payload(n);
+    std::byte* const to = step_.payload(n);
     if (n == 0) continue;
     const std::byte* const from = static_cast<const std::byte*>(x_.send.base) + x_.send.offset(rank);
     if (e.contiguous())

@@ -38,7 +38,7 @@ class piggybacked_exchange final : public operation, public piggybacked_blocks, 
   /// `x` must be valid and its types known. Blocks that follow directly have the tag.
   piggybacked_exchange(const exchange& x, mpi::communicator& comm, int tag, memory_budget& budget);
 
-  void write(internode& step) override;
+  void write() override;
   /// Copies the blocks of the others to their places, and sends those that follow. Must be called after all ranks'
   /// blocks have arrived.
   void start() override;

@@ -44,19 +44,27 @@ void piggybacked_headers::each_left(int own, int ranks, Each f) const {
     });
 }
 
+// No rank gets more than 2^56 bytes then, whatever the extent of its elements, or it brings nothing.
+bool piggybacked_headers::sums_fit(int ranks) const noexcept {
+  constexpr count_t most_gaps = 256;
+  const count_t most_extent = most_gaps * std::max<count_t>(mine_.element.size, 1);
+  return mine_.element.extent <= most_extent && (checked(mine_.to_send) * ranks * most_extent).fits();
+}
+
 bool piggybacked_headers::prepare(const sparse_blocks& x, int ranks, bool at_once) {
   const auto budget_allows = [&] {
     try {
-      to_.emplace(as_size(ranks), -1, memory_);
-      next_.emplace(x.destinations.size(), -1, memory_);
-      first_.emplace(x.destinations.size(), 0, memory_);
+      to_.emplace(as_size(ranks), -1, &memory_);
+      next_.emplace(x.destinations.size(), -1, &memory_);
+      first_.emplace(x.destinations.size(), 0, &memory_);
       return true;
     } catch (const budget_exceeded&) {
     } catch (const std::bad_alloc&) {
     }
     return false;
   };
-  if (x.destinations.size() >= as_size(std::numeric_limits<std::int32_t>::max()) || !budget_allows()) return false;
+  if (x.destinations.size() >= as_size(std::numeric_limits<std::int32_t>::max()) || !sums_fit(ranks)) return false;
+  if (!budget_allows()) return false;
   counts_ = x.counts;
   data_ = at_once && mine_.element.size > 0;
   count_t first = mine_.to_send;
@@ -79,9 +87,10 @@ bool piggybacked_headers::prepare(const sparse_blocks& x, int ranks, bool at_onc
   return true;
 }
 
-void piggybacked_headers::write(internode& step) {
-  for (const int rank : step.order()) {
-    std::byte* to = step.payload(blocks_to(rank, [](int, bool) {}));
+void piggybacked_headers::write() {
+  for (std::size_t i = 0; i < to_->size(); ++i) {
+    const int rank = step_.reader(static_cast<int>(i));
+    std::byte* to = step_.payload(blocks_to(rank, [](int, bool) {}));
     const auto put = [&](std::uint64_t word) {
       std::memcpy(to, &word, sizeof word);
       to += sizeof word;
@@ -103,15 +112,15 @@ void piggybacked_headers::report(proposal& p) const noexcept {
   p.max_rank_bytes = next_->size();
   p.max_received_bytes = static_cast<std::uint64_t>(left_);
   p.max_peers = most_left_;
+  p.unit_span = memory_.used();
 }
 
-// Per block its notice, source and size; then the least that moves data.
+// The step; per block its header, source and size; then the least that moves data.
 bool piggybacked_headers::fit(const agreed& all, int ranks) noexcept {
-  const std::uint64_t rest = sparse_grants::footprint({}, 0);
   if (all.large && all.gaps) return false;
   if (all.memory == unlimited) return true;
-  // No overflow: a rank that has so many blocks has no memory for them.
-  return all.max_rank_bytes < all.memory / header_bytes / as_size(ranks) && all.memory > rest + of_all(all, ranks);
+  const std::uint64_t rest = sparse_grants::footprint({}, 0) + all.unit_span;
+  return all.memory > rest && all.max_rank_bytes <= (all.memory - rest) / each_arrived / as_size(ranks);
 }
 
 void piggybacked_headers::take_data(std::byte* into, int ranks) const {
@@ -174,11 +183,11 @@ std::uint64_t piggybacked_headers::move_rest(mpi::communicator& comm, int tag, s
 
 const sparse_algorithm between_nodes_algorithm{
     .name = "piggybacked_headers",
-    .summary = "one message per pair of nodes carries the agreement, headers and small data; larger data on request",
-    .source = "taquin",
-    .rounds = "1, and 2 for large data",
+    .summary = "messages of the agreement carry headers and small data; larger data follow, at last on request",
+    .source = "taquin; Bruck et al.",
+    .rounds = "1 or ⌈log_r p⌉, and 1 or 2 for large data",
     .find = nullptr,
     .memory = nullptr,
-    .needs = "ranks of several nodes that share memory, with few blocks from one rank to another"};
+    .needs = "ranks of several nodes, with few blocks from one rank to another"};
 
 }  // namespace taquin::detail

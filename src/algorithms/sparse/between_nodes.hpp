@@ -1,5 +1,6 @@
-// The part of a sparse exchange in the step among nodes in which ranks agree (call/agree.hpp): notices, and the data of
-// small blocks. Larger ones follow: immediately if they are few, otherwise when their receivers request them.
+// The part of a sparse exchange in the messages in which ranks agree (call/agree.hpp), among nodes or among all ranks:
+// headers, and the data of small blocks. Larger ones follow: immediately if they are few, otherwise when their receivers
+// request them.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 #include <vector>
 
 #include "algorithms/sparse/headers.hpp"
-#include "algorithms/sparse/node_step.hpp"
+#include "base/memory_budget.hpp"
 #include "base/sizes.hpp"
 #include "call/agree.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/request_set.hpp"
-#include "node/internode.hpp"
+#include "node/block_step.hpp"
 #include "taquin/sparse.hpp"
 
 namespace taquin::detail {
@@ -31,13 +32,15 @@ class piggybacked_headers final : public piggybacked_blocks {
   static constexpr std::size_t of_count = sizeof(std::uint64_t);
   static constexpr std::size_t header_bytes = 2 * sizeof(std::uint64_t);
 
-  piggybacked_headers(internode& step, const sparse_data& mine, std::pmr::memory_resource* memory) noexcept
+  /// All must outlive it. `memory` holds the step's own part as well.
+  piggybacked_headers(block_step& step, const sparse_data& mine, memory_budget& memory) noexcept
       : step_(step), mine_(mine), memory_(memory) {}
 
   /// Whether this rank's blocks fit into the step, those of a one-step call with their data. Takes 4 bytes for each
   /// rank and 12 for each block. `x` must outlive it. Local.
   bool prepare(const sparse_blocks& x, int ranks, bool at_once);
-  void write(internode& step) override;
+  void write() override;
+  [[nodiscard]] const block_step& step() const noexcept { return step_; }
   /// Elements whose data are not in the step.
   [[nodiscard]] count_t left() const noexcept { return left_; }
 
@@ -54,20 +57,21 @@ class piggybacked_headers final : public piggybacked_blocks {
   static bool any_left(const agreed& all) noexcept { return all.max_received_bytes > 0; }
   /// Data that are not in the step may be sent unsolicited: no rank sends or receives more messages than `in_flight`,
   /// no rank more than most_unsolicited bytes, and all have memory for as many requests and for a block that no caller
-  /// wants.
+  /// wants. The limit is that of all ranks.
   static bool few_left(const agreed& all, int ranks, std::size_t in_flight, count_t element_bytes) noexcept {
     const std::uint64_t arriving = all.max_peers * as_size(ranks);
     return all.max_rank_bytes <= in_flight && arriving <= in_flight &&
            all.max_received_bytes <=
                most_unsolicited / std::max<std::uint64_t>(static_cast<std::uint64_t>(element_bytes), 1) &&
-           (all.memory == unlimited || all.memory / 2 > of_all(all, ranks) +
-                                                            mpi::request_set::bytes(all.max_rank_bytes + arriving) +
-                                                            most_unsolicited);
+           (all.memory == unlimited ||
+            all.memory - all.unit_span >
+                2 * (as_size(ranks) * all.max_rank_bytes * each_arrived +
+                     mpi::request_set::bytes(all.max_rank_bytes + arriving) + most_unsolicited));
   }
 
   /// Of this rank's incoming blocks, by source: f(notice, data); data is null if they were not in the step.
   template <class Each>
-  static void each(const internode& step, int ranks, const element& e, Each f) {
+  static void each(const block_step& step, int ranks, const element& e, Each f) {
     for (int from = 0; from < ranks; ++from) {
       auto rest = step.block(from);
       while (!rest.empty()) {
@@ -84,19 +88,15 @@ class piggybacked_headers final : public piggybacked_blocks {
       }
     }
   }
-  static std::size_t count(const internode& step, int ranks, const element& e) {
+  static std::size_t count(const block_step& step, int ranks, const element& e) {
     std::size_t n = 0;
     each(step, ranks, e, [&](const header&, const std::byte*) { ++n; });
     return n;
   }
 
  private:
-  /// Bytes that ranks take for all blocks at most.
-  static std::uint64_t of_all(const agreed& all, int ranks) noexcept {
-    constexpr std::uint64_t each = sizeof(header) + sizeof(int) + sizeof(count_t);
-    return as_size(ranks) * (all.max_rank_bytes * each + sizeof(std::int32_t)) + all.max_rank_bytes * of_block;
-  }
-  static constexpr std::size_t of_block = sizeof(std::int32_t) + sizeof(count_t);
+  static constexpr std::uint64_t each_arrived = sizeof(header) + sizeof(int) + sizeof(count_t);
+  [[nodiscard]] bool sums_fit(int ranks) const noexcept;
 
   static std::uint64_t take(std::span<const std::byte>& rest) noexcept {
     std::uint64_t word = 0;
@@ -113,9 +113,9 @@ class piggybacked_headers final : public piggybacked_blocks {
   template <class Each>
   void each_left(int own, int ranks, Each f) const;
 
-  internode& step_;
+  block_step& step_;
   const sparse_data& mine_;
-  std::pmr::memory_resource* memory_;
+  memory_budget& memory_;
   count_view counts_;
   bool data_ = false;
   count_t left_ = 0;

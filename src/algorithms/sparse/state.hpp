@@ -1,5 +1,5 @@
 // A sparse exchange in progress: its stages are set up, describe, agree, find, make room, move, account. On one node
-// all that is one step (on_node.hpp), or two if the caller makes two, and between nodes the agreement has the notices
+// all that is one step (on_node.hpp), or two if the caller makes two, and otherwise the agreement has the notices
 // (between_nodes.hpp); the stages are executed if that fails. See sparse.cpp and steps.cpp.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "base/memory_charge.hpp"
 #include "base/sizes.hpp"
 #include "call/call.hpp"
+#include "call/forwarded_blocks.hpp"
 #include "mpi/observer.hpp"
 #include "node/blocking_channel.hpp"
 #include "taquin/error.hpp"
@@ -96,8 +97,11 @@ struct sparse_call::state {
   // Describe, agree and find: between nodes in one step, where all ranks have their notices in it.
   void agree_and_find(const arguments& x, bool lacks_memory);
 
-  // Notices, and data of a one-step call, that were in the agreement. All ranks have the memory for them.
-  void take_piggybacked(internode& step, const agreed& all, bool at_once);
+  // This rank's headers, and data of a one-step call, are in the messages of the agreement.
+  bool piggyback(const arguments& x, agreement_path& path);
+  // Those of all ranks, which have the memory for them.
+  void take_piggybacked(const agreed& all, bool at_once);
+  void drop_piggybacked();
 
   void list_sources();
 
@@ -224,7 +228,7 @@ struct sparse_call::state {
           s.messages += messages;
           s.bytes_sent += bytes;
         },
-        std::max(budget->peak(), piggybacked_peak));
+        peak());
     rounds = messages = bytes = 0;
   }
 
@@ -291,7 +295,7 @@ struct sparse_call::state {
   // For the recorder of the call: its data; that they have moved; and a run of the operation.
   void report(const observed_call& to) const;
   void end(const observed_call& by) const {
-    if (by) by.end(running.algorithm, std::max(budget->peak(), piggybacked_peak), data.element.size);
+    if (by) by.end(running.algorithm, peak(), data.element.size);
   }
   template <class Run>
   void recorded(const void* site, Run run) {
@@ -305,6 +309,9 @@ struct sparse_call::state {
   void reply_in_order(std::byte* into);
 
   [[nodiscard]] count_t elements() const noexcept { return total.value(); }
+  [[nodiscard]] std::size_t peak() const noexcept {
+    return std::max(budget->peak(), for_piggybacked ? for_piggybacked->peak() : 0);
+  }
 
   call running;  // first: the members that follow use its communicator
   options opts;
@@ -328,10 +335,11 @@ struct sparse_call::state {
   bool served_short = false;
   bool lacks_result = false;                       // no memory for the sources
   std::optional<memory_budget> for_piggybacked;    // before the members that allocate from it
+  std::optional<forwarded_blocks> forwarded;       // if the agreement is by messages of all ranks
   std::optional<piggybacked_headers> piggybacked;  // a one-step call, whose notices were in the agreement
+  std::optional<memory_charge> of_piggybacked;     // the memory of these, in the budget
   bool few_follow = false;                         // which are sent unsolicited
   bool rest_follows = false;                       // some rank has blocks that have not
-  std::size_t piggybacked_peak = 0;                // bytes of that step
   bool all_at_once = false;                        // every rank makes the one-step call
   bool at_once_here = false;                       // and its notices arrived in a find
   std::uint64_t most_destinations = 0;             // of a rank; 0: not known

@@ -1,4 +1,4 @@
-// A sparse exchange in a step of a node, or with the agreement among nodes.
+// A sparse exchange in a step of a node, or with the messages of the agreement.
 
 #include "algorithms/sparse/state.hpp"
 #include "base/collective_error.hpp"
@@ -84,33 +84,56 @@ void sparse_call::state::agree_and_find(const arguments& x, bool lacks_memory) {
   p.choices = choices.value();
   // Facts of exchanges that a sparse one does not need.
   (x.at_once ? p.large : p.gaps) = true;
+  p.full_record = true;
   agreement_path path = path_of(comm(), running.node());
   const bool may_piggyback = opts.algorithm == "auto" || opts.algorithm == between_nodes_algorithm.name;
-  if (path.between != nullptr && !p.invalid && may_piggyback) {
-    const std::size_t of_step = path.between->share();
-    for_piggybacked.emplace(opts.memory == unlimited ? unlimited : opts.memory - std::min(opts.memory, of_step));
-    piggybacked.emplace(*path.between, data, &*for_piggybacked);
-    if (piggybacked->prepare(x.blocks, comm().size(), x.at_once)) {
-      path.blocks = &*piggybacked;
-      piggybacked->report(p);
-    }
-  }
+  for_piggybacked.emplace(opts.memory);
+  if (path.node == nullptr && !p.invalid && may_piggyback && piggyback(x, path)) piggybacked->report(p);
   const int tag = comm().next_tag() + mpi::communicator::agreement_tag;  // that of every call
-  const agreed all = running.agree(p, tag, path, std::pmr::new_delete_resource());
+  const agreed all = running.agree(p, tag, path, &*for_piggybacked);
   if (!all.uniform)
     throw_on_all_ranks(
         [&] { return usage_error("ranks disagree on the bytes of an element of a sparse exchange", MPI_ERR_TYPE); });
   budget.emplace(all.memory);
   most_destinations = all.max_rank_bytes;
   if (piggybacked && all.piggybacked && piggybacked_headers::fit(all, comm().size()))
-    return take_piggybacked(*path.between, all, x.at_once);
-  piggybacked.reset();
+    return take_piggybacked(all, x.at_once);
+  drop_piggybacked();
   all_at_once = !all.gaps;
   find(x.blocks, *find_sparse(opts.algorithm));
 }
 
-void sparse_call::state::take_piggybacked(internode& step, const agreed& all, bool at_once) {
+// False if this rank's memory, or the sizes of its blocks, do not allow that.
+bool sparse_call::state::piggyback(const arguments& x, agreement_path& path) {
+  const int p = comm().size();
+  if (path.between == nullptr && forwarded_blocks::most_bytes_of(p) < piggybacked_headers::header_bytes) return false;
+  try {
+    if (path.between != nullptr)
+      for_piggybacked->charge(path.between->share());
+    else
+      path.forwarded = &forwarded.emplace(comm().rank(), p, &*for_piggybacked);
+  } catch (const budget_exceeded&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  block_step& step = path.between != nullptr ? static_cast<block_step&>(*path.between) : *path.forwarded;
+  piggybacked.emplace(step, data, *for_piggybacked);
+  if (!piggybacked->prepare(x.blocks, p, x.at_once)) return false;
+  path.blocks = &*piggybacked;
+  return true;
+}
+
+void sparse_call::state::drop_piggybacked() {
+  piggybacked.reset();
+  forwarded.reset();
+  of_piggybacked.reset();
+}
+
+void sparse_call::state::take_piggybacked(const agreed& all, bool at_once) {
+  const block_step& step = piggybacked->step();
   running.algorithm = between_nodes_algorithm.name;
+  of_piggybacked.emplace(*budget, for_piggybacked->used());
   noticed.emplace(&*budget);
   noticed->reserve(piggybacked_headers::count(step, comm().size(), data.element));
   piggybacked_headers::each(step, comm().size(), data.element,
@@ -122,9 +145,8 @@ void sparse_call::state::take_piggybacked(internode& step, const agreed& all, bo
   data.to_send = piggybacked->left();
   messages = step.messages();
   bytes = step.bytes_sent();
-  rounds = 1;
-  piggybacked_peak = for_piggybacked->peak() + step.share();
-  if (!at_once) piggybacked.reset();
+  rounds = step.rounds();
+  if (!at_once) drop_piggybacked();
 }
 
 void sparse_call::state::list_sources() {

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/sparse/between_nodes.hpp"
 #include "algorithms/sparse/followed.hpp"
 #include "algorithms/sparse/router.hpp"
 #include "base/sizes.hpp"
+#include "call/forwarded_blocks.hpp"
 #include "harness/names.hpp"
 #include "harness/offline.hpp"
 #include "simulation/sparse_moves.hpp"
@@ -113,6 +115,25 @@ TEST(sparse_moves, blocks_travel_with_the_step_as_far_as_it_has_place_for_them) 
     EXPECT_GT(
         count(moves_of(between_nodes_algorithm, pattern("ring", ranks, most + 1, 4)), ranks, sparse_moves::move).rounds,
         0);
+  }
+}
+
+// A message for each digit, as the agreement has it without blocks.
+TEST(sparse_moves, carried_notices_of_single_ranks_take_the_rounds_of_their_agreement) {
+  for (const int ranks : {17, 32, 33, 64, 513}) {
+    const int radix = agreement_radix(ranks);
+    const auto c =
+        count(moves_of(between_nodes_algorithm, pattern("sparse:3", ranks, 8, 1)), ranks, sparse_moves::find);
+    EXPECT_EQ(c.rounds, rounds_of(ranks, radix)) << ranks;
+    EXPECT_EQ(c.most, header_router::channels(ranks, radix)) << ranks;
+    EXPECT_EQ(c.least, c.most) << ranks;
+    const auto most = static_cast<count_t>(forwarded_blocks::most_bytes_of(ranks) - piggybacked_headers::of_count);
+    const auto moved = [&](count_t bytes) {
+      return count(moves_of(between_nodes_algorithm, pattern("ring", ranks, bytes, 1)), ranks, sparse_moves::move)
+          .rounds;
+    };
+    EXPECT_EQ(moved(most), 0) << ranks;
+    EXPECT_EQ(moved(most + 1), ranks <= 32 ? 1 : 2) << ranks << ": without requests, if no rank may get too many";
   }
 }
 
