@@ -26,6 +26,8 @@ constexpr std::size_t most_share = std::size_t{1} << 20U;  // of each rank
 constexpr std::size_t most_of_process = std::size_t{256} << 20U;
 constexpr std::size_t chunk_bytes = std::size_t{56} << 10U;  // below the size that Open MPI sends eagerly over TCP
 
+constexpr auto most_of_chunk = [](std::size_t) { return static_cast<count_t>(chunk_bytes); };
+
 constexpr std::size_t chunks_of(std::size_t bytes) noexcept { return (bytes + chunk_bytes - 1) / chunk_bytes; }
 
 std::atomic<std::size_t> taken{0};  // by all steps of this process
@@ -333,8 +335,7 @@ void internode::send_message(outgoing& to) {
 
 void internode::take_messages() {
   if (requests_.in_flight() == 0) return;
-  requests_.test_some([&](std::size_t number, const MPI_Status&) { arrived(number); },
-                      [](std::size_t) { return static_cast<count_t>(chunk_bytes); });
+  requests_.test_some([&](std::size_t number, const MPI_Status&) { arrived(number); }, most_of_chunk);
 }
 
 // Continues where it stopped the last time.
@@ -366,7 +367,12 @@ internode::record internode::complete(combine merge, bool busy) {
   bool sent = local_ >= handlers();
   bool left = sent;
   mpi::backoff waiting(comm_.get(), tag_, this);
-  for (;; waiting.pause()) {
+  // A rank that is alone on its node waits for messages only, inside the MPI library, whose polls cost less.
+  const auto wait = [&] {
+    if (members_ > 1) return waiting.pause();
+    requests_.wait_some([&](std::size_t number, const MPI_Status&) { arrived(number); }, most_of_chunk);
+  };
+  for (;;) {
     if (!sent && all_set(polled_members_, members_, &internode_memory::flag_of_member)) {
       send_messages(merge);
       sent = true;
@@ -378,10 +384,11 @@ internode::record internode::complete(combine merge, bool busy) {
     }
     if (all_set(polled_handlers_, handlers(), &internode_memory::flag_of_handler)) break;
     if (busy) waiting.progress();
+    wait();
   }
   while (requests_.in_flight() > 0) {
     take_messages();
-    if (requests_.in_flight() > 0) waiting.pause();
+    if (requests_.in_flight() > 0) wait();
   }
   record all = memory_.record_of_handler(0).what();
   for (int i = 1; i < handlers(); ++i) merge(all, memory_.record_of_handler(i).what());

@@ -1,6 +1,6 @@
 // The part of a sparse exchange in the messages in which ranks agree (call/agree.hpp), among nodes or among all ranks:
-// headers, and the data of small blocks. Larger ones follow: immediately if they are few, otherwise when their receivers
-// request them.
+// headers, and the data of small blocks. Larger ones follow: immediately if they are few, otherwise when their
+// receivers request them.
 #pragma once
 
 #include <algorithm>

@@ -279,7 +279,7 @@ TEST_F(in_agreement, keeps_every_limit) {
   const std::size_t least = attempt(1, "notify_tree");
   ASSERT_GT(least, 1U);
   std::set<std::string> taken;
-  for (std::size_t memory = least; memory < std::size_t{8} << 20U; memory += memory / 2)
+  for (std::size_t memory = least; memory < std::size_t{8} << 20U; memory *= 2)
     for (const int who : {-1, p / 3}) {
       EXPECT_EQ(attempt(who < 0 || who == me ? memory : unlimited, "auto"), 0U) << memory;
       EXPECT_EQ(texts(std::string(stats.algorithm)).size(), 1U);
