@@ -117,8 +117,9 @@ bool sparse_call::state::piggyback(const arguments& x, agreement_path& path) {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  block_step& step = path.between != nullptr ? static_cast<block_step&>(*path.between) : *path.forwarded;
-  piggybacked.emplace(step, data, *for_piggybacked);
+  block_step* step = path.between;
+  if (step == nullptr) step = path.forwarded;
+  piggybacked.emplace(*step, data, *for_piggybacked);
   if (!piggybacked->prepare(x.blocks, p, x.at_once)) return false;
   path.blocks = &*piggybacked;
   return true;
