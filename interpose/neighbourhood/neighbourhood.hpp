@@ -64,6 +64,7 @@ class neighbourhood {
     std::size_t user_bytes = 0;  ///< bytes of each rank for the caller
     bool whole = false;          ///< all pages of this rank's part are taken now, not only the first of each slot
   };
+  static constexpr int tags = 2;  ///< of each rank, consecutive
   /// Bytes of each rank's memory, at most, if so many share it.
   [[nodiscard]] static std::size_t most_bytes(int ranks, std::size_t user_bytes) noexcept;
   /// In memory of that size for each rank here, all zero and taken in parts, which they all map. Local. Null where

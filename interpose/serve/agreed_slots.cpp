@@ -23,15 +23,15 @@ using detail::as_size;
 
 namespace {
 
-constexpr int tags_of_one = 2;
 constexpr int most_ranks = 512;  // of a communicator; to find the places of many more takes MPI libraries long
 
 // The common part of all slots of the process. Never destroyed: calls may be made while the program ends.
 struct common {
   std::mutex mutex;
   mpi::communicator::lease messages;  // of all ranks
-  std::vector<int> node;              // the ranks there that share a node with this one, in order
-  int next_tag = 0;                   // of messages to this rank; none is given out twice
+  std::unique_ptr<key_directory> keys;
+  std::vector<int> node;  // the ranks there that share a node with this one, in order
+  int next_tag = 0;       // of messages to this rank; none is given out twice
   std::vector<agreed_slots*> alive;
 };
 
@@ -47,8 +47,8 @@ int take_tag() {
   int found = 0;
   TAQUIN_MPI(PMPI_Comm_get_attr(c.messages->get(), MPI_TAG_UB, static_cast<void*>(&value), &found));
   const std::lock_guard lock(c.mutex);
-  if (found == 0 || c.next_tag + tags_of_one > *static_cast<int*>(value)) return -1;
-  return std::exchange(c.next_tag, c.next_tag + tags_of_one);
+  if (found == 0 || c.next_tag + neighbourhood::tags > *static_cast<int*>(value)) return -1;
+  return std::exchange(c.next_tag, c.next_tag + neighbourhood::tags);
 }
 
 int rank_in(MPI_Comm comm) {
@@ -89,6 +89,8 @@ void agreed_slots::begin_all() {
   MPI_Comm made = MPI_COMM_NULL;
   TAQUIN_MPI(PMPI_Comm_dup(MPI_COMM_WORLD, &made));  // which has no attributes yet
   messages->own(made);
+  shared().keys = key_directory::make(made, shared().node);
+  if (shared().keys == nullptr) return;
   shared().messages = std::move(messages);
   // The report of a wait: its exchanges are on the program's communicators, its ranks those of this one.
   static constexpr std::string_view name = "slots, by the ranks of MPI_COMM_WORLD";
@@ -116,6 +118,7 @@ void agreed_slots::end_all() noexcept {
   // Slots of communicators that the program does not free keep it.
   if (c.messages != nullptr && !c.messages->record->lost) c.messages->complete_failure_receives();
   c.messages.reset();
+  c.keys.reset();
 }
 
 bool agreed_slots::possible() noexcept { return shared().messages != nullptr; }
@@ -154,13 +157,16 @@ std::byte* agreed_slots::user_area(int nth) const noexcept { return made_->user_
 void agreed_slots::set_up(MPI_Comm comm, demands d) {
   ranks_ = size_of(comm);
   rank_ = rank_in(comm);
+  each_with_each_ = d.each_with_each;
   if (ranks_ > most_ranks) return give_up(reasons::ranks);
   neighbourhood_making::member mine{.rank = rank_,
                                     .places = places_of(comm, ranks_),
                                     .here = {},
                                     .edges = std::move(d.edges),
                                     .user_bytes = sizeof(control) + d.user_bytes,
-                                    .each_with_each = d.each_with_each};
+                                    .each_with_each = d.each_with_each,
+                                    .outcomes = d.outcomes,
+                                    .keys = shared().keys.get()};
   for (int rank = 0; rank < ranks_; ++rank)
     if (is_on_node(mine.places[as_size(rank)])) mine.here.push_back(rank);
   auto making = std::make_unique<neighbourhood_making>(std::move(mine));
@@ -208,12 +214,13 @@ void agreed_slots::go_on(MPI_Comm comm) {
   }));
 }
 
-// False where a rank never will. A rank that has joined has announced its starts so far.
+// False where a rank never will. A rank that has joined has announced its starts so far. With each rank as a neighbour
+// of each it knows its edges then.
 bool agreed_slots::know_edges(neighbourhood& n) {
   std::atomic<joined>& mine = control_of(n, rank_).stage;
   if (mine.load(std::memory_order_relaxed) == joined::no) {
     static_cast<void>(handover::decide(control_of(n, 0).served, 1, starts_, no_choice));
-    mine.store(joined::memory, std::memory_order_release);
+    mine.store(each_with_each_ ? joined::edges : joined::memory, std::memory_order_release);
   }
   bool all = true;
   for (int r = 0; r < ranks_; ++r) {
@@ -229,6 +236,7 @@ bool agreed_slots::know_edges(neighbourhood& n) {
 void agreed_slots::settle(const handover::decision& d) noexcept {
   if (!d.closed) return;
   if (d.chosen) made_ = making_->joined_one();
+  if (d.chosen && each_with_each_) static_cast<void>(made_->all_have_arrived());
   last_of_library_ = d.last;
   making_->all_have_joined();
   done_ = true;

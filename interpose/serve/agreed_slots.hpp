@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -20,13 +21,15 @@ namespace taquin::interpose {
 
 class agreed_slots {
  public:
-  /// Starts that the MPI library does before ranks begin to agree.
-  static constexpr int tries = 3;
+  /// Starts after which slots pay for their memory, if ranks remember nothing else.
+  static constexpr std::uint64_t tries = 3;
+  static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   struct demands {
     neighbourhood::neighbours edges;
     std::size_t user_bytes = 0;
     bool each_with_each = false;  ///< as in neighbourhood_making
     bool wanted = true;           ///< this rank takes part
+    remembered outcomes{};        ///< that it remembers, of trials
   };
 
   /// Around all of them: makes the communicator of their messages, right after MPI_Init, on all ranks; and completes
@@ -47,15 +50,21 @@ class agreed_slots {
   ~agreed_slots();
 
   /// Before each start on a communicator of one node: all that the start needs memory for. `demand()` gives the demands
-  /// when ranks begin to agree. Local. After an error the start is not counted, and may be repeated.
-  template <class Demand>
-  void prepare(MPI_Comm comm, Demand demand) {
+  /// in the first one, in which ranks begin to agree. `joins_after(outcomes)` is the number of starts after which this
+  /// rank maps the memory, given what all ranks remember: a matter of speed, which may differ between ranks. Local.
+  /// After an error the start is not counted, and may be repeated.
+  template <class Demand, class After>
+  void prepare(MPI_Comm comm, Demand demand, After joins_after) {
     if (done_) return;
-    if (making_ != nullptr)
-      static_cast<void>(making_->join());
-    else if (starts_ >= tries)
+    if (making_ == nullptr)
       set_up(comm, demand());
+    else if (making_->all_have_published() && starts_ >= joins_after(making_->outcomes()))
+      making_->join();
   }
+  /// The outcomes that all ranks remember, once this rank knows them; none until then. The same on all ranks where
+  /// slots are made.
+  [[nodiscard]] remembered outcomes() const noexcept { return making_ != nullptr ? making_->outcomes() : remembered{}; }
+  [[nodiscard]] std::uint64_t starts() const noexcept { return starts_; }
   /// The slots that may do the start for which this rank is prepared. Null where the MPI library does it.
   [[nodiscard]] std::shared_ptr<neighbourhood> candidate() const noexcept {
     return made_ != nullptr || done_ || making_ == nullptr ? made_ : making_->joined_one();
@@ -110,6 +119,7 @@ class agreed_slots {
   std::uint64_t last_of_library_ = 0;
   int tag_ = -1;
   int rank_ = 0, ranks_ = 1;
+  bool each_with_each_ = false;
   std::unique_ptr<neighbourhood_making> making_;  // until the communicator is freed
   std::shared_ptr<neighbourhood> made_;
 };

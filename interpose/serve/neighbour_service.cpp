@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/sizes.hpp"
@@ -87,14 +90,40 @@ void neighbour_service::forget(MPI_Comm comm) { kept_service<neighbour_service>:
 neighbour_service::neighbour_service(MPI_Comm comm)
     : comm_(comm),
       edges_{.sources = neighbours_of(comm, false), .destinations = neighbours_of(comm, true)},
-      on_one_node_(agreed_slots::on_one_node(comm)) {}
+      on_one_node_(agreed_slots::on_one_node(comm)) {
+  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks_));
+}
+
+kept_trials& neighbour_service::kept() const noexcept {
+  return kept_trials::of(on_one_node_ ? kept_trials::form::neighbours : kept_trials::form::neighbours_by_steps);
+}
+
+agreed_slots::demands neighbour_service::demands() const {
+  return {.edges = edges_,
+          .user_bytes = 0,
+          .each_with_each = false,
+          .wanted = true,
+          .outcomes = {.taquin = 0, .library = 0, .early = kept().early(ranks_) ? 1U : 0U}};
+}
+
+void neighbour_service::count_call() noexcept {
+  if (++calls_ == kept_trials::many) kept().used(ranks_, calls_);
+}
+
+void neighbour_service::communicator_is_freed() noexcept {
+  if (calls_ < kept_trials::many) kept().used(ranks_, calls_);
+  slots_.give_up();
+}
 
 void neighbour_service::make_slots() {
   slots_.finish(comm_, [this] { return demands(); });
 }
 
 void neighbour_service::prepare_start() {
-  if (on_one_node_) slots_.prepare(comm_, [this] { return demands(); });
+  if (on_one_node_)
+    slots_.prepare(
+        comm_, [this] { return demands(); },
+        [](const remembered& all) { return all.early != 0 ? 0 : agreed_slots::tries; });
 }
 
 std::shared_ptr<neighbourhood> neighbour_service::candidate() const noexcept {
@@ -103,6 +132,7 @@ std::shared_ptr<neighbourhood> neighbour_service::candidate() const noexcept {
 }
 
 neighbour_service::by neighbour_service::next_start() {
+  count_call();
   const bool by_slots = on_one_node_ ? slots_.start(comm_) : slots_.made() != nullptr;
   return by_slots && !lost_ ? by::taquin : by::library;
 }
@@ -138,21 +168,68 @@ bool neighbour_service::make_step() {
   return step_ != nullptr;
 }
 
-neighbour_service::by neighbour_service::next_blocking() {
+neighbour_service::by neighbour_service::next_blocking(const taquin::exchange& x) {
+  if (blocking_calls_ == 0 && !lost_) recall(x);
+  count_call();
   if (lost_) return by::library;
   if (blocking_calls_ > times_.calls()) return next_of_winner();
   const std::uint64_t call = blocking_calls_++;
-  if (times_.candidate(call) == as_size(by::library)) return by::library;
-  if (!make()) {
-    lost_ = true;
-    no_means_ = !on_one_node_ ? reasons::several_nodes : slots() == nullptr ? slots_.reason() : reasons::no_memory;
-    return by::library;
+  if (call < library_calls_) return by::library;
+  if (!make()) return without_means();
+  if (won_before_) {
+    blocking_calls_ = times_.calls() + 1;
+    return next_of_winner();
   }
   if (call < times_.calls()) return by::taquin;
   TAQUIN_MPI(PMPI_Allreduce(MPI_IN_PLACE, times_.best().data(), static_cast<int>(times_.best().size()), MPI_DOUBLE,
                             MPI_MAX, comm_));
   lost_ = times_.fastest() == as_size(by::library);
+  kept().keep(ranks_, size_, !lost_, times());
   return lost_ ? by::library : by::taquin;
+}
+
+namespace {
+
+// Bytes of the longest block that goes to a neighbour. 0 with invalid arguments.
+std::uint64_t longest(const blocks& side, const std::vector<int>& peers) {
+  count_t most = 0;
+  if (!is_valid(side, peers.size())) return 0;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const count_t count = peers[i] < 0 ? 0 : side.counts[static_cast<int>(i)];
+    if (count > 0)
+      most = std::max(most, count * (side.types != nullptr ? element::of(side.types[i]) : side.element).size);
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
+}  // namespace
+
+// The outcome for blocks as long as the longest one of any rank, where all ranks remember the same. A bitwise and finds
+// the length too: each rank sets the bits from its own class on. Collective.
+void neighbour_service::recall(const taquin::exchange& x) {
+  constexpr unsigned word = 32;
+  const std::uint64_t mine = longest(x.send, destinations());
+  const std::uint64_t classes = ~std::uint64_t{0}
+                                << std::min<std::size_t>(std::bit_width(mine), kept_trials::kinds - 1);
+  const remembered own = kept().recall(ranks_);
+  std::array<std::uint64_t, 3> all{own.taquin | std::uint64_t{own.library} << word, own.early, classes};
+  mpi::allreduce(std::span<std::uint64_t>(all), MPI_BAND, comm_);
+  const remembered agreed{static_cast<std::uint32_t>(all[0]), static_cast<std::uint32_t>(all[0] >> word),
+                          static_cast<std::uint32_t>(all[1])};
+  size_ = as_size(std::countr_zero(all[2]));
+  lost_ = agreed.library_won(size_);
+  won_before_ = agreed.taquin_won(size_);
+  if (won_before_ && agreed.early != 0) library_calls_ = 0;
+  if (!lost_) return;
+  const trial_times times = kept().times(ranks_, size_);
+  times_.took(as_size(by::library), times.library);
+  times_.took(as_size(by::taquin), times.taquin);
+}
+
+neighbour_service::by neighbour_service::without_means() noexcept {
+  lost_ = true;
+  no_means_ = !on_one_node_ ? reasons::several_nodes : slots() == nullptr ? slots_.reason() : reasons::no_memory;
+  return by::library;
 }
 
 // Steps show all ranks whether any block was a message. The MPI library then does the next calls, and twice as many
@@ -201,10 +278,13 @@ outcome neighbour_service::by_taquin() const {
 // The best times of ranks are known of a trial that is decided.
 outcome neighbour_service::blocking_by_library() const {
   if (no_means_ != nullptr) return {.reason = no_means_};
-  if (lost_)
-    return {.reason = reasons::trial_lost,
-            .trial = {times_.best()[as_size(by::library)], times_.best()[as_size(by::taquin)]}};
-  return {.reason = blocking_calls_ <= tries ? reasons::trial : reasons::long_blocks};
+  if (lost_) return {.reason = reasons::trial_lost, .trial = times()};
+  if (blocking_calls_ > tries) return {.reason = reasons::long_blocks};
+  return {.reason = won_before_ ? reasons::first_call : reasons::trial};
+}
+
+trial_times neighbour_service::times() const noexcept {
+  return {times_.best()[as_size(by::library)], times_.best()[as_size(by::taquin)]};
 }
 
 outcome neighbour_service::start_by_library() const {

@@ -129,7 +129,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     const auto s = service_by(neighbour_service::of_all, comm);
     std::optional<call_event> seen;
     if (observing()) seen.emplace(comm, what, call_form::blocking, site);
-    auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking();
+    auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking(x);
     outcome left;
     if (seen && who == neighbour_service::by::library) left = blocking_by_library(s.get());
     if (s != nullptr && !is_valid(*s, x)) {

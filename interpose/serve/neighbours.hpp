@@ -13,6 +13,7 @@
 #include "interpose/neighbourhood/neighbour_step.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
+#include "interpose/serve/kept_trials.hpp"
 #include "interpose/serve/served_exchange.hpp"
 #include "select/trial.hpp"
 #include "taquin/exchange.hpp"
@@ -39,9 +40,9 @@ class neighbour_service {
   explicit neighbour_service(MPI_Comm comm);
   neighbour_service(const neighbour_service&) = delete;
   neighbour_service& operator=(const neighbour_service&) = delete;
-  /// The server of the next blocking call. In the fourth slots or steps are made, in the seventh the ranks compare
-  /// their times. Collective.
-  by next_blocking();
+  /// The server of the next blocking call. In the first the ranks agree on what all of them remember. Without an
+  /// outcome slots or steps are made in the fourth, and the ranks compare their times in the seventh. Collective.
+  by next_blocking(const taquin::exchange& x);
   /// Makes the slots now. Collective.
   void make_slots();
   /// Before the next start of a nonblocking or persistent call: what it needs memory for. Local. After an error the
@@ -52,7 +53,7 @@ class neighbour_service {
   /// The server of that start. Slots are made after the first ones. Waits for no rank.
   [[nodiscard]] by next_start();
   /// Its communicator is freed; persistent calls may still be started.
-  void communicator_is_freed() noexcept { slots_.give_up(); }
+  void communicator_is_freed() noexcept;
   /// A blocking call has taken so many seconds.
   void took(by who, double seconds) noexcept;
 
@@ -72,13 +73,19 @@ class neighbour_service {
   static constexpr int least_pause = 16;
   static constexpr int most_pause = 256;
 
-  [[nodiscard]] agreed_slots::demands demands() const { return {.edges = edges_}; }
+  [[nodiscard]] agreed_slots::demands demands() const;
+  [[nodiscard]] kept_trials& kept() const noexcept;
+  void count_call() noexcept;
+  void recall(const taquin::exchange& x);
+  [[nodiscard]] trial_times times() const noexcept;
+  by without_means() noexcept;
   // Slots, or steps; false on all ranks where there are neither. Collective.
   bool make();
   bool make_step();
   by next_of_winner() noexcept;
 
   MPI_Comm comm_;
+  int ranks_ = 1;
   neighbourhood::neighbours edges_;
   agreed_slots slots_;
   bool on_one_node_;
@@ -87,6 +94,10 @@ class neighbour_service {
   std::unique_ptr<neighbour_step> step_;                                      // of those between nodes
   detail::trial times_{2, tries, detail::trial::order::one_after_the_other};  // of blocking calls, by who
   std::uint64_t blocking_calls_ = 0;                                          // until the trial is decided
+  std::uint64_t calls_ = 0;                                                   // of all forms
+  std::uint64_t library_calls_ = tries;                                       // blocking ones before means are made
+  std::size_t size_ = 0;                                                      // class of the first blocking call
+  bool won_before_ = false;                                                   // as all ranks remember
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
   int next_pause_ = least_pause;
   bool stepped_ = false;  // the last call, or the last before a pause

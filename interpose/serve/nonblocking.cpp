@@ -70,7 +70,7 @@ int begin(MPI_Comm comm, const void* site, kind what, MPI_Request* request, Make
     const taquin::exchange x = make();
     const auto s = service_for(comm, x);
     const bool valid = s != nullptr && is_valid(x.send, s->ranks()) && is_valid(x.recv, s->ranks());
-    if (s != nullptr) s->prepare(comm);
+    if (s != nullptr) s->prepare(comm, x);
     auto slots = valid ? s->candidate(x) : nullptr;
     prepared_start<start_call> prepared(comm, slots != nullptr,
                                         [&] { return std::make_unique<start_call>(s, std::move(slots), x); });

@@ -9,6 +9,7 @@
 #include "base/sizes.hpp"
 #include "interpose/reasons.hpp"
 #include "interpose/serve/kept_service.hpp"
+#include "interpose/serve/kept_trials.hpp"
 #include "mpi/check.hpp"
 #include "mpi/threads.hpp"
 
@@ -21,14 +22,19 @@ namespace {
 constexpr int most_ranks = 64;  // with more, slots have room for few bytes
 
 // Several threads could complete exchanges of one communicator concurrently.
-agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes) {
-  agreed_slots::demands d{
-      .edges = {}, .user_bytes = user_bytes, .each_with_each = true, .wanted = !mpi::has_many_threads()};
+agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes, const remembered& outcomes) {
+  agreed_slots::demands d{.edges = {},
+                          .user_bytes = user_bytes,
+                          .each_with_each = true,
+                          .wanted = !mpi::has_many_threads(),
+                          .outcomes = outcomes};
   d.edges.sources.resize(ranks);
   std::iota(d.edges.sources.begin(), d.edges.sources.end(), 0);
   d.edges.destinations = d.edges.sources;
   return d;
 }
+
+kept_trials& kept() noexcept { return kept_trials::of(kept_trials::form::starts); }
 
 }  // namespace
 
@@ -64,8 +70,25 @@ bool start_service::is_long(const exchange& x, const neighbourhood& n) noexcept 
   return x.kind == exchange::form::alltoall && as_size(x.send.bytes(0)) > n.most_in_slot();
 }
 
-void start_service::prepare(MPI_Comm comm) {
-  slots_.prepare(comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds); });
+// Without a trial the MPI library wins for ever, unless the blocks may change.
+std::uint64_t start_service::joins_after(const remembered& all, std::size_t kind) noexcept {
+  if (all.library_won(kind)) return kind < first_kinds ? start_trial::again : agreed_slots::never;
+  return all.taquin_won(kind) && all.early != 0 ? 0 : agreed_slots::tries;
+}
+
+void start_service::prepare(MPI_Comm comm, const exchange& x) {
+  const std::size_t kind = kind_of(x);
+  slots_.prepare(
+      comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds, kept().recall(ranks_)); },
+      [kind](const remembered& all) { return joins_after(all, kind); });
+  adopt(kind);
+}
+
+void start_service::adopt(std::size_t kind) noexcept {
+  const remembered all = slots_.outcomes();
+  if (!all.taquin_won(kind) && !all.library_won(kind)) return;
+  const trial_times times = kept().times(ranks_, kind);
+  trials_[kind].adopt(all.taquin_won(kind), {times.library, times.taquin});
 }
 
 std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const noexcept {
@@ -75,18 +98,32 @@ std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const
 }
 
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
-  if (!slots_.start(comm)) return {{}, 0, slots_.reason(), {}};
-  if (is_long(x, *slots())) return {{}, 0, reasons::long_blocks, {}};
+  const bool by_slots = slots_.start(comm);
   const std::size_t kind = kind_of(x);
+  if (slots_.starts() == kept_trials::many) kept().used(ranks_, kept_trials::many);
+  if (!by_slots && slots_.outcomes().library_won(kind)) return {{}, kind, reasons::trial_lost, last_times(kind)};
+  if (!by_slots) return {{}, 0, slots_.reason(), {}};
+  if (is_long(x, *slots())) return {{}, 0, reasons::long_blocks, {}};
   const auto user_area = [&](int rank) -> start_trial::shared& {
     return reinterpret_cast<start_trial::shared*>(slots_.user_area(rank))[kind];
   };
-  turn t{trials_[kind].next(rank_, ranks_, kind < first_kinds, user_area), kind};
+  start_trial& trial = trials_[kind];
+  turn t{trial.next(rank_, ranks_, kind < first_kinds, user_area), kind};
+  if (t.decides) kept().keep(ranks_, kind, trial.slots_won(), last_times(kind));
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
-  if (!t.timed)
-    t.lost = {trials_[kind].last_times()[start_trial::library], trials_[kind].last_times()[start_trial::slots]};
+  if (!t.timed) t.lost = last_times(kind);
   return t;
+}
+
+trial_times start_service::last_times(std::size_t kind) const noexcept {
+  const auto& times = trials_[kind].last_times();
+  return {times[start_trial::library], times[start_trial::slots]};
+}
+
+void start_service::communicator_is_freed() noexcept {
+  if (slots_.starts() < kept_trials::many) kept().used(ranks_, slots_.starts());
+  slots_.give_up();
 }
 
 void start_service::took(const turn& t, double seconds) noexcept { trials_[t.kind].took(t, seconds); }

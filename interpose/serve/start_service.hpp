@@ -33,12 +33,12 @@ class start_service {
   static const char* reason_without();
   /// The program frees `comm`.
   static void forget(MPI_Comm comm);
-  void communicator_is_freed() noexcept { slots_.give_up(); }
+  void communicator_is_freed() noexcept;
   start_service(const start_service&) = delete;
   start_service& operator=(const start_service&) = delete;
 
   /// Before the next call: what it needs memory for. Local. After an error the call is not counted.
-  void prepare(MPI_Comm comm);
+  void prepare(MPI_Comm comm, const exchange& x);
   /// The slots that may do that call, or are compared with it; null where the MPI library does it. Local.
   [[nodiscard]] std::shared_ptr<neighbourhood> candidate(const exchange& x) const noexcept;
   /// The server of that call. Waits for no rank.
@@ -57,6 +57,9 @@ class start_service {
   static std::size_t kind_of(const exchange& x) noexcept;
   // Messages of the MPI library move such blocks either way.
   static bool is_long(const exchange& x, const neighbourhood& n) noexcept;
+  static std::uint64_t joins_after(const remembered& all, std::size_t kind) noexcept;
+  void adopt(std::size_t kind) noexcept;
+  [[nodiscard]] trial_times last_times(std::size_t kind) const noexcept;
 
   int rank_, ranks_;
   agreed_slots slots_;

@@ -15,7 +15,7 @@ namespace taquin::interpose {
 
 class start_trial {
  public:
-  static constexpr int tries = agreed_slots::tries;
+  static constexpr int tries = 3;
   static constexpr std::size_t library = 0;
   static constexpr std::size_t slots = 1;
   static constexpr std::uint64_t again = 512;  ///< starts after which blocks that may have changed are measured again
@@ -24,6 +24,7 @@ class start_trial {
   struct turn {
     bool by_slots = false;
     bool timed = false;
+    bool decides = false;  ///< this rank knows the outcome from this start on
     std::uint32_t of = 0;  ///< its number
   };
   /// The least seconds of a start of each way, on its slowest rank, in the last tuning round that is decided.
@@ -47,16 +48,28 @@ class start_trial {
   turn next(int rank, int ranks, bool may_change, Area user_area) {
     const auto at = starts_++;
     if (at < mine_.calls()) return {.by_slots = mine_.candidate(at) == slots, .timed = true, .of = number_};
-    if (!decided_.closed) {
+    const bool was_decided = decided_.closed;
+    if (!was_decided) {
       if (timed_ == mine_.calls()) publish(user_area(rank));
       decided_ = handover::decide(user_area(0).decided[number_ % 2], number_, at,
                                   [&]() -> std::optional<bool> { return faster(ranks, user_area); });
       if (decided_.closed) static_cast<void>(faster(ranks, user_area));  // all have published: for last_times
     }
-    const turn t{.by_slots = decided_.closed && at > decided_.last ? decided_.chosen : won_, .of = number_};
+    const turn t{.by_slots = decided_.closed && at > decided_.last ? decided_.chosen : won_,
+                 .decides = decided_.closed && !was_decided,
+                 .of = number_};
     if (may_change && decided_.closed && at >= decided_.last + again) begin_again();
     return t;
   }
+  /// Before the first start: all ranks know this outcome already. Later, nothing.
+  void adopt(bool by_slots, const std::array<double, 2>& times) noexcept {
+    if (starts_ > 0 || number_ > 1) return;
+    decided_ = {.closed = true, .chosen = by_slots, .last = mine_.calls()};
+    starts_ = mine_.calls() + 1;
+    slowest_ = times;
+  }
+  /// The slots won. Of a trial that has an outcome.
+  [[nodiscard]] bool slots_won() const noexcept { return decided_.chosen; }
   /// The MPI library does the next start.
   [[nodiscard]] bool is_lost() const noexcept { return decided_.closed && !decided_.chosen && starts_ > decided_.last; }
   /// A timed start has been completed, after so many seconds in MPI calls.

@@ -1,4 +1,6 @@
 """Exchanges among neighbours, and nonblocking ones among all ranks: natively, served, and left to the MPI library."""
+import re
+
 import pytest
 from driver import MPI, counts, in_any_order, job, says
 
@@ -69,3 +71,58 @@ def test_started_exchanges_on_communicators_that_come_and_go(run):
     assert run(job(2, "started", "come_and_go")) == ""
     says(run(job(2, "started", "come_and_go", TAQUIN_REPORT="summary")),
          "transfer +not known.*algorithms +native 10500\n.* 10500 .*, 2100 communicators\n")
+
+
+def many_communicators(run, ranks, *arguments, **settings):
+    """Calls of the MPI library by reason, and all other calls, of a program with many communicators."""
+    output = run(job(ranks, "many_communicators", *map(str, arguments), TAQUIN_REPORT="summary", **settings))
+    left = {reason: int(calls) for calls, reason in re.findall(r"left to MPI +([0-9]+) [a-z]+: ([^\n]+)", output)}
+    served = int((re.search("neighbour_(?:slots|step) ([0-9]+)", output) or ["", "0"])[1])
+    return left, served
+
+
+TRIAL = "a trial: some calls are timed with the MPI library"
+LOST = "the MPI library was faster in the trial"
+
+
+@served
+@pytest.mark.parametrize("way, ranks", [("copies", 2), ("copies", 4), ("nested", 3)])
+def test_a_trial_is_kept_for_later_communicators(run, way, ranks):
+    """One trial; later communicators are served, or left to the MPI library, nearly from their start."""
+    left, by_slots = many_communicators(run, ranks, way, 12, 40)
+    assert left[TRIAL] == 3
+    assert by_slots + left.get(LOST, 0) > 12 * 40 * 3 // 4
+
+
+@served
+def test_a_kept_trial_is_repeated(run):
+    """By the communicator after the sixteenth that has used it."""
+    left, _ = many_communicators(run, 2, "copies", 20, 40)
+    assert left[TRIAL] == 6
+
+
+@served
+def test_a_trial_that_not_all_ranks_remember_runs(run):
+    left, _ = many_communicators(run, 4, "unlike", 16, 40)
+    assert left[TRIAL] > 3
+
+
+@served
+def test_communicators_that_are_used_briefly_are_not_served(run):
+    left, by_slots = many_communicators(run, 2, "copies", 100, 3)
+    assert by_slots == 0 and TRIAL not in left
+
+
+@served
+@pytest.mark.parametrize("nodes", [None, "2,1"])
+def test_a_trial_among_neighbours_is_kept_for_later_communicators(run, nodes):
+    settings = {"TAQUIN_NODES": nodes} if nodes else {}
+    left, by_taquin = many_communicators(run, 3, "rings", 12, 20, **settings)
+    assert left[TRIAL] == 3
+    assert by_taquin + left.get(LOST, 0) >= 12 * 20 - 6
+
+
+@served
+def test_nonblocking_exchanges_among_neighbours_are_served_early_on_later_communicators(run):
+    left, by_slots = many_communicators(run, 3, "nonblocking_rings", 12, 40)
+    assert by_slots > 12 * 40 * 3 // 4
