@@ -14,7 +14,6 @@ inline constexpr const char* sampled = "every 16th call, to be compared for a fu
 inline constexpr const char* trial = "a trial: some calls are timed with the MPI library";
 inline constexpr const char* trial_lost = "the MPI library was faster in the trial";
 inline constexpr const char* agreeing = "ranks have not agreed on memory yet: the communicator is too short-lived";
-inline constexpr const char* threads = "thread level: several threads may call MPI";
 inline constexpr const char* memory = "memory: TAQUIN_MEMORY allows too little";
 inline constexpr const char* no_memory = "memory: a rank cannot share it, or has none left";
 inline constexpr const char* several_nodes = "ranks on several nodes";

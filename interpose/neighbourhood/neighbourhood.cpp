@@ -125,6 +125,18 @@ void neighbourhood::receive_around(std::size_t source) {
   arrived_[source].by_call.emplace(header.call, std::move(contents));
 }
 
+// The contents for a call that have arrived as messages, once.
+std::optional<std::vector<std::byte>> neighbourhood::take_arrived(std::size_t source, std::uint64_t call) {
+  const std::lock_guard lock(arriving_);
+  arrivals& arrived = arrived_[source];
+  while (head(in_[source]).around.load(std::memory_order_acquire) > arrived.messages) receive_around(source);
+  const auto found = arrived.by_call.find(call);
+  if (found == arrived.by_call.end()) return std::nullopt;
+  auto contents = std::move(found->second);
+  arrived.by_call.erase(found);
+  return contents;
+}
+
 neighbour_exchange::neighbour_exchange(std::shared_ptr<neighbourhood> n)
     : n_(std::move(n)), messages_(n_->in_.size() + n_->out_.size(), MPI_REQUEST_NULL) {
   waits_for_.reserve(n_->in_.size());
@@ -234,14 +246,11 @@ bool neighbour_exchange::take(std::size_t source) {
     neighbourhood::head(e).acknowledged[call_ % neighbourhood::slots].store(call_, std::memory_order_release);
     return true;
   }
-  auto& arrived = n_->arrived_[source];
-  while (neighbourhood::head(e).around.load(std::memory_order_acquire) > arrived.messages) n_->receive_around(source);
-  const auto found = arrived.by_call.find(call_);
-  if (found == arrived.by_call.end()) return false;
+  const auto contents = n_->take_arrived(source, call_);
+  if (!contents) return false;
   block_header header;
-  std::memcpy(&header, found->second.data(), sizeof header);
-  deliver(source, found->second.data() + sizeof header, header.bytes);
-  arrived.by_call.erase(found);
+  std::memcpy(&header, contents->data(), sizeof header);
+  deliver(source, contents->data() + sizeof header, header.bytes);
   return true;
 }
 

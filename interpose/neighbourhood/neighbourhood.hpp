@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -142,6 +143,7 @@ class neighbourhood {
   [[nodiscard]] slot& slot_of(const edge& e, std::uint64_t call) const noexcept;
   void send_around(const edge& e, std::span<const std::byte> contents);
   void receive_around(std::size_t source);
+  [[nodiscard]] std::optional<std::vector<std::byte>> take_arrived(std::size_t source, std::uint64_t call);
 
   detail::mapping memory_;
   std::size_t part_ = 0;        // bytes of each rank
@@ -155,14 +157,15 @@ class neighbourhood {
   detail::call_timeout timeout_ = detail::call_timeout::of({});
   std::size_t most_in_slot_ = 0;
   std::vector<edge> in_, out_;
+  std::mutex arriving_;            // several threads may complete calls
   std::vector<arrivals> arrived_;  // by source
   std::vector<std::byte> packed_;  // the contents of a slot that is not free
   eager_sends around_;
   std::uint64_t calls_ = 0;
 };
 
-/// One neighbourhood collective, which may be started again when it is complete. Several may be in flight, in any
-/// order.
+/// One neighbourhood collective, which may be started again when it is complete. Several may be in flight, and are
+/// completed in any order, by several threads too. One thread at a time starts or completes one, and starts any.
 class neighbour_exchange final : private mpi::awaited {
  public:
   explicit neighbour_exchange(std::shared_ptr<neighbourhood> n);

@@ -176,10 +176,7 @@ void agreed_slots::set_up(MPI_Comm comm, demands d) {
     c.alive.push_back(this);
   }
   making_ = std::move(making);
-  if (!d.wanted)
-    refused_ = reasons::threads;
-  else if (making_->most_bytes() > settings::get().memory)
-    refused_ = reasons::memory;
+  if (making_->most_bytes() > settings::get().memory) refused_ = reasons::memory;
 }
 
 // Where a rank has no memory for it, there are no slots on any. Collective.

@@ -28,7 +28,6 @@ class agreed_slots {
     neighbourhood::neighbours edges;
     std::size_t user_bytes = 0;
     bool each_with_each = false;  ///< as in neighbourhood_making
-    bool wanted = true;           ///< this rank takes part
     remembered outcomes{};        ///< that it remembers, of trials
   };
 

@@ -21,11 +21,9 @@ namespace {
 void complete(const found& one, double started_at) noexcept {
   // The MPI library has one handle for all requests that are immediately complete: the first of them in an array stands
   // for all.
-  if (tracked(one.handle) != one.request) return;
+  if (!one.request->persistent() && !untrack(one.handle, one.request.get())) return;
   one.request->completed(now() - started_at);
-  if (one.request->persistent()) return;
-  if (one.by_plan) *one.program = MPI_REQUEST_NULL;
-  untrack(one.handle);
+  if (one.by_plan && !one.request->persistent()) *one.program = MPI_REQUEST_NULL;
 }
 
 // Ends a request whose plan is complete, in a call for one request.
@@ -61,8 +59,8 @@ const found* first_done(const request_array& a) {
 int intercepted_Start(MPI_Request* request) {
   const completing g;
   const auto native = [&] { return TAQUIN_NEXT(Start)(request); };
-  tracked_request* const t = tracked(*request);
-  if (t == nullptr) return native();
+  const auto t = tracked(*request);
+  if (t == nullptr || !t->persistent()) return native();
   return t->start(native);
 }
 
@@ -74,7 +72,7 @@ int intercepted_Startall(int n, MPI_Request requests[]) {
   places.reserve(others.capacity());
   for (int i = 0; i < n; ++i) {
     MPI_Request* const one = requests + i;
-    if (tracked_request* const t = tracked(*one)) {
+    if (const auto t = tracked(*one); t != nullptr && t->persistent()) {
       if (const int code = t->start([&] { return TAQUIN_NEXT(Start)(one); }); code != MPI_SUCCESS) return code;
     } else {
       others.push_back(*one);
@@ -138,9 +136,9 @@ int intercepted_Request_get_status(MPI_Request request, int* flag, MPI_Status* s
 
 int intercepted_Request_free(MPI_Request* request) {
   const completing g;
-  tracked_request* const t = tracked(*request);
+  const auto t = tracked(*request);
   if (t != nullptr && t->active_by_plan()) return raise(t->comm(), MPI_ERR_REQUEST);
-  if (t != nullptr) untrack(*request);
+  if (t != nullptr && t->persistent()) untrack(*request);
   return TAQUIN_NEXT(Request_free)(request);
 }
 

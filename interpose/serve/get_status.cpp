@@ -23,7 +23,7 @@ struct inspected {
 
   inspected(int n, const MPI_Request requests[]) {
     for (int i = 0; i < n; ++i) {
-      tracked_request* const t = tracked(requests[i]);
+      const auto t = tracked(requests[i]);
       if (t == nullptr || (t->active() && !t->active_by_plan())) {
         passed.push_back(requests[i]);
         places.push_back(i);

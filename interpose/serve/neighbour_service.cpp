@@ -102,7 +102,6 @@ agreed_slots::demands neighbour_service::demands() const {
   return {.edges = edges_,
           .user_bytes = 0,
           .each_with_each = false,
-          .wanted = true,
           .outcomes = {.taquin = 0, .library = 0, .early = kept().early(ranks_) ? 1U : 0U}};
 }
 

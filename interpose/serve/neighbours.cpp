@@ -183,17 +183,17 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
   return in_frame(comm, call_form::persistent, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_by(neighbour_service::of_all, comm);
-    std::unique_ptr<tracked_request> made;
+    std::shared_ptr<tracked_request> made;
     const auto by = settings::get().persistent;
     const bool serves = s != nullptr && by != settings::persistent_by::library;
     if (serves) {
       if (by == settings::persistent_by::plan) s->make_slots();
       made = on_all_ranks_or_none(comm, [&] {
         auto call = is_valid(*s, x) ? std::make_unique<neighbour_call>(s, x) : nullptr;
-        return call == nullptr ? nullptr : std::make_unique<tracked_request>(comm, std::move(call));
+        return call == nullptr ? nullptr : std::make_shared<tracked_request>(comm, std::move(call));
       });
     }
-    if (made == nullptr && observing()) made = std::make_unique<tracked_request>(comm, nullptr);
+    if (made == nullptr && observing()) made = std::make_shared<tracked_request>(comm, nullptr);
     const int code = native();
     if (code != MPI_SUCCESS || made == nullptr) return code;
     if (observing()) {

@@ -28,11 +28,11 @@ bool is_measured(const settings& s) {
 }
 
 // Null where the plan would be the MPI library's own exchange. Collective.
-std::unique_ptr<tracked_request> tracked_plan(const exchange& x, const settings& s) {
+std::shared_ptr<tracked_request> tracked_plan(const exchange& x, const settings& s) {
   auto served = persistent_service::make(x, s.memory, is_measured(s));
   if (served == nullptr) return nullptr;
-  std::unique_ptr<tracked_request> made;
-  taquin::mpi::make_everywhere(x.comm, [&] { made = std::make_unique<tracked_request>(x.comm, std::move(served)); });
+  std::shared_ptr<tracked_request> made;
+  taquin::mpi::make_everywhere(x.comm, [&] { made = std::make_shared<tracked_request>(x.comm, std::move(served)); });
   return made;
 }
 
@@ -42,7 +42,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
   return in_frame(comm, call_form::persistent, native, [&] {
     const settings& s = settings::get();
     const exchange x = make();
-    std::unique_ptr<tracked_request> made;
+    std::shared_ptr<tracked_request> made;
     outcome left;
     const auto make_plan = [&] { made = tracked_plan(x, s); };
     if (!s.route)
@@ -51,7 +51,7 @@ int make_persistent(MPI_Comm comm, const void* site, MPI_Request* request, Make&
       left.reason = reasons::by_settings;
     else if (make_through(x, site, &left, std::cref(make_plan)) && made == nullptr)
       left.reason = reasons::chosen;
-    if (made == nullptr && observing()) made = std::make_unique<tracked_request>(comm, nullptr);
+    if (made == nullptr && observing()) made = std::make_shared<tracked_request>(comm, nullptr);
     const int code = native();
     if (code != MPI_SUCCESS || made == nullptr) return code;
     if (observing())

@@ -26,7 +26,7 @@ class prepared_start {
       stand_in = make_stand_in();
       server_ = server.get();
     }
-    request_ = std::make_unique<tracked_request>(comm, std::move(server), std::move(stand_in));
+    request_ = std::make_shared<tracked_request>(comm, std::move(server), std::move(stand_in));
   }
 
   [[nodiscard]] Server& server() const noexcept { return *server_; }
@@ -39,7 +39,7 @@ class prepared_start {
 
  private:
   Server* server_ = nullptr;
-  std::unique_ptr<tracked_request> request_;
+  std::shared_ptr<tracked_request> request_;
 };
 
 }  // namespace taquin::interpose

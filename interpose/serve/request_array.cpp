@@ -1,12 +1,14 @@
 #include "interpose/serve/request_array.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace taquin::interpose {
 
 found poll_at(int at, MPI_Request* program) noexcept {
-  tracked_request* const t = tracked(*program);
-  return {at, program, *program, t, t != nullptr && t->active_by_plan()};
+  auto t = tracked(*program);
+  const bool by_plan = t != nullptr && t->active_by_plan();
+  return {at, program, *program, std::move(t), by_plan};
 }
 
 request_array::request_array(int n, MPI_Request* requests)

@@ -3,18 +3,19 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <vector>
 
 #include "interpose/serve/requests.hpp"
 
 namespace taquin::interpose {
 
-/// A place in the program's array. `request` is null once it is completed, if it is not persistent.
+/// A place in the program's array. `request` is null for one that is not tracked.
 struct found {
   int at;
   MPI_Request* program;  ///< where the program has its handle
   MPI_Request handle;
-  tracked_request* request;
+  std::shared_ptr<tracked_request> request;
   bool by_plan;
 
   [[nodiscard]] bool is_inactive() const noexcept { return request != nullptr && !request->active(); }

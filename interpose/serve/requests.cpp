@@ -17,8 +17,6 @@ namespace taquin::interpose {
 
 std::atomic<int> tracked_requests{0};
 
-namespace {}  // namespace
-
 // By their handles, in lists that pass through them, so that adding one allocates nothing.
 class request_table {
  public:
@@ -30,9 +28,9 @@ class request_table {
     return *t;
   }
 
-  void add(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept {
-    std::unique_ptr<tracked_request> last = take(request);
-    // MPI libraries have one handle for all requests that are immediately complete.
+  void add(MPI_Request request, std::shared_ptr<tracked_request> r) noexcept {
+    const std::shared_ptr<tracked_request> last = take(request);
+    // MPI libraries have one handle for all requests that are immediately complete, and use others again.
     if (last != nullptr && !last->persistent()) last->completed(0);
     const std::lock_guard lock(mutex_);
     r->handle_ = request;
@@ -41,16 +39,16 @@ class request_table {
     list = std::move(r);
     tracked_requests.fetch_add(1, std::memory_order_relaxed);
   }
-  [[nodiscard]] tracked_request* find(MPI_Request request) noexcept {
+  [[nodiscard]] std::shared_ptr<tracked_request> find(MPI_Request request) noexcept {
     const std::lock_guard lock(mutex_);
-    return place_of(request)->get();
+    return *place_of(request);
   }
-  // Null where it is not there.
-  std::unique_ptr<tracked_request> take(MPI_Request request) noexcept {
+  // Null where it is not there, or not `which`.
+  std::shared_ptr<tracked_request> take(MPI_Request request, const tracked_request* which = nullptr) noexcept {
     const std::lock_guard lock(mutex_);
     auto* const place = place_of(request);
-    if (*place == nullptr) return nullptr;
-    std::unique_ptr<tracked_request> found = std::move(*place);
+    if (*place == nullptr || (which != nullptr && place->get() != which)) return nullptr;
+    std::shared_ptr<tracked_request> found = std::move(*place);
     *place = std::move(found->next_);
     tracked_requests.fetch_sub(1, std::memory_order_relaxed);
     return found;
@@ -64,29 +62,29 @@ class request_table {
   static constexpr int lists = 10;  // as a power of two
 
   // Fibonacci hashing: handles are addresses, or consecutive numbers.
-  std::unique_ptr<tracked_request>& list_of(MPI_Request request) noexcept {
+  std::shared_ptr<tracked_request>& list_of(MPI_Request request) noexcept {
     constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
     return lists_[std::hash<MPI_Request>()(request) * golden >> (64 - lists)];
   }
   // That of the end of the list where it is not there.
-  std::unique_ptr<tracked_request>* place_of(MPI_Request request) noexcept {
+  std::shared_ptr<tracked_request>* place_of(MPI_Request request) noexcept {
     auto* place = &list_of(request);
     while (*place != nullptr && (*place)->handle_ != request) place = &(*place)->next_;
     return place;
   }
 
   std::mutex mutex_;
-  std::array<std::unique_ptr<tracked_request>, std::size_t{1} << lists> lists_;
+  std::array<std::shared_ptr<tracked_request>, std::size_t{1} << lists> lists_;
 };
 
-void track(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept {
+void track(MPI_Request request, std::shared_ptr<tracked_request> r) noexcept {
   request_table::get().add(request, std::move(r));
 }
 
-tracked_request* tracked(MPI_Request request) noexcept { return request_table::get().find(request); }
+std::shared_ptr<tracked_request> tracked(MPI_Request request) noexcept { return request_table::get().find(request); }
 
-void untrack(MPI_Request request) noexcept {
-  static_cast<void>(request_table::get().take(request));  // its plan goes when the table is free
+bool untrack(MPI_Request request, const tracked_request* which) noexcept {
+  return request_table::get().take(request, which) != nullptr;  // its plan goes when the table is free
 }
 
 void untrack_all() noexcept { request_table::get().clear(); }
@@ -160,7 +158,7 @@ void tracked_request::finish() noexcept {
 }
 
 void tracked_request::completed(double seconds) noexcept {
-  call_.seconds += seconds;
+  call_.seconds += seconds + spent_.exchange(0, std::memory_order_relaxed);
   if (served_ != nullptr && !sampled_) served_->completed(call_.seconds);
   call_.completed();
   active_ = by::nobody;

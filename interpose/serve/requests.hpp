@@ -19,7 +19,10 @@ namespace taquin::interpose {
 /// How many there are: while there is none, calls that start and complete requests go straight on.
 extern std::atomic<int> tracked_requests;
 
-/// One such request. For a served persistent exchange the program holds the MPI library's own request, which stays
+/// One such request. Threads complete different ones concurrently. A thread that has completed one of the MPI library's
+/// takes it out of the table afterwards, and another one may get its handle from the MPI library before that. So who
+/// takes an entry out completes it, and an entry that is not persistent never stands for an inactive request: it is
+/// active. For a served persistent exchange the program holds the MPI library's own request, which stays
 /// inactive while the plan runs. Everything else that the program does with it goes to the MPI library.
 class tracked_request {
  public:
@@ -48,7 +51,7 @@ class tracked_request {
   [[nodiscard]] MPI_Request stand_in() const noexcept { return stand_in_.get(); }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
-  [[nodiscard]] bool active() const noexcept { return active_ != by::nobody; }
+  [[nodiscard]] bool active() const noexcept { return !persistent_ || active_ != by::nobody; }
   [[nodiscard]] bool active_by_plan() const noexcept { return active_ == by::plan; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
@@ -63,7 +66,7 @@ class tracked_request {
   /// It is complete, and the program completes it now; `seconds` were spent on that.
   void completed(double seconds) noexcept;
   /// So much time went by in calls that did not complete it.
-  void spent(double seconds) noexcept { call_.seconds += seconds; }
+  void spent(double seconds) noexcept { spent_.fetch_add(seconds, std::memory_order_relaxed); }
 
  private:
   friend class request_table;
@@ -76,26 +79,27 @@ class tracked_request {
   [[nodiscard]] outcome left_to_library() const;
 
   MPI_Request handle_ = MPI_REQUEST_NULL;
-  std::unique_ptr<tracked_request> next_;  // in a list of the table
+  std::shared_ptr<tracked_request> next_;  // in a list of the table
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::unique_ptr<served_exchange> served_;
   mpi::inactive_request stand_in_;
   std::optional<observation> observed_;
   call_in_flight call_{};
+  std::atomic<double> spent_{0};
   std::uint64_t starts_ = 0;
   int code_ = MPI_SUCCESS;
-  by active_ = by::nobody;
+  std::atomic<by> active_{by::nobody};
   bool persistent_ = true;
   bool done_ = false;     // the plan, but not yet for the program
   bool sampled_ = false;  // the MPI library does it to be compared
 };
 
 /// Serves `request` from now on.
-void track(MPI_Request request, std::unique_ptr<tracked_request> r) noexcept;
+void track(MPI_Request request, std::shared_ptr<tracked_request> r) noexcept;
 /// Null for a request that is not tracked.
-tracked_request* tracked(MPI_Request request) noexcept;
-/// Forgets it.
-void untrack(MPI_Request request) noexcept;
+std::shared_ptr<tracked_request> tracked(MPI_Request request) noexcept;
+/// Forgets it; with `which` only that one. True if it was there.
+bool untrack(MPI_Request request, const tracked_request* which = nullptr) noexcept;
 /// Before MPI is finalised.
 void untrack_all() noexcept;
 

@@ -11,7 +11,6 @@
 #include "interpose/serve/kept_service.hpp"
 #include "interpose/serve/kept_trials.hpp"
 #include "mpi/check.hpp"
-#include "mpi/threads.hpp"
 
 namespace taquin::interpose {
 
@@ -21,13 +20,8 @@ namespace {
 
 constexpr int most_ranks = 64;  // with more, slots have room for few bytes
 
-// Several threads could complete exchanges of one communicator concurrently.
 agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes, const remembered& outcomes) {
-  agreed_slots::demands d{.edges = {},
-                          .user_bytes = user_bytes,
-                          .each_with_each = true,
-                          .wanted = !mpi::has_many_threads(),
-                          .outcomes = outcomes};
+  agreed_slots::demands d{.edges = {}, .user_bytes = user_bytes, .each_with_each = true, .outcomes = outcomes};
   d.edges.sources.resize(ranks);
   std::iota(d.edges.sources.begin(), d.edges.sources.end(), 0);
   d.edges.destinations = d.edges.sources;
@@ -108,7 +102,10 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
     return reinterpret_cast<start_trial::shared*>(slots_.user_area(rank))[kind];
   };
   start_trial& trial = trials_[kind];
-  turn t{trial.next(rank_, ranks_, kind < first_kinds, user_area), kind};
+  turn t = [&]() -> turn {
+    const std::lock_guard lock(timing_);
+    return {trial.next(rank_, ranks_, kind < first_kinds, user_area), kind};
+  }();
   if (t.decides) kept().keep(ranks_, kind, trial.slots_won(), last_times(kind));
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
@@ -126,7 +123,10 @@ void start_service::communicator_is_freed() noexcept {
   slots_.give_up();
 }
 
-void start_service::took(const turn& t, double seconds) noexcept { trials_[t.kind].took(t, seconds); }
+void start_service::took(const turn& t, double seconds) noexcept {
+  const std::lock_guard lock(timing_);
+  trials_[t.kind].took(t, seconds);
+}
 
 outcome start_service::by_slots() const { return {"neighbour_slots", {}, slots()->memory()}; }
 

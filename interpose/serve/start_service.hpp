@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "interpose/event.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
@@ -63,6 +64,7 @@ class start_service {
 
   int rank_, ranks_;
   agreed_slots slots_;
+  std::mutex timing_;  // of the trials: other threads may complete their calls
   std::array<start_trial, kinds> trials_{};
 };
 

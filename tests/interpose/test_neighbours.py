@@ -73,6 +73,14 @@ def test_started_exchanges_on_communicators_that_come_and_go(run):
          "transfer +not known.*algorithms +native 10500\n.* 10500 .*, 2100 communicators\n")
 
 
+@pytest.mark.parametrize("ranks", [2] if WITHOUT_YIELDING else [2, 3])
+def test_several_threads_start_and_complete_exchanges(run, ranks):
+    output = run(job(ranks, "threads", TAQUIN_REPORT="summary"))
+    if SERVED:
+        says(output, "neighbour_slots [0-9]+")
+    assert "thread level" not in output
+
+
 def many_communicators(run, ranks, *arguments, **settings):
     """Calls of the MPI library by reason, and all other calls, of a program with many communicators."""
     output = run(job(ranks, "many_communicators", *map(str, arguments), TAQUIN_REPORT="summary", **settings))
