@@ -34,8 +34,11 @@ std::unique_ptr<key_directory> key_directory::make(MPI_Comm comm, std::span<cons
   });
   TAQUIN_MPI(PMPI_Comm_rank(comm, &made->rank_));
   detail::mapping_key key;
-  if (made->rank_ == here.front())
-    made->memory_ = detail::mapping::create(here.size() * entries * sizeof(entry), key, detail::mapping::pages::now);
+  if (made->rank_ == here.front()) {
+    const std::size_t bytes = here.size() * entries * sizeof(entry);
+    made->memory_ = detail::mapping::create(bytes, key, detail::mapping::pages::as_written);
+    if (!made->memory_.empty() && !detail::mapping::take(key, 0, bytes)) made->memory_ = {};
+  }
   const detail::mapping_closer closes(key);
   const detail::mapping_key shared = share(comm, here, made->rank_, key);
   if (made->rank_ != here.front()) made->memory_ = detail::mapping::attach(shared);

@@ -24,15 +24,6 @@ std::uint32_t next_identity() noexcept {
   return (made.fetch_add(1, std::memory_order_relaxed) + 1) * odd;
 }
 
-void call_record::renew(const call_record& fresh) noexcept {
-  if ((here.last.load() & ~progress_record::bits) == reinterpret_cast<std::uint64_t>(this)) here.last.store(0);
-  calls = 0;
-  name = fresh.name;
-  lost = false;
-  user_code = 0;
-  shown = nullptr;
-}
-
 void refuse_nested(const call_record& r) {
   detail::throw_on_all_ranks([&] {
     return usage_error(

@@ -36,8 +36,6 @@ struct alignas(64) call_record {
   call_record& operator=(const call_record&) = delete;
   ~call_record() { identity.store(0, std::memory_order_relaxed); }
 
-  /// Becomes the record of a communicator that has had no calls, with the name in `fresh`. It has no other user.
-  void renew(const call_record& fresh) noexcept;
   /// This rank aborts a call; `first`: the rank that has done so first, and its error.
   void abort(int first, std::string_view why) noexcept;
 };

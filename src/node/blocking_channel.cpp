@@ -22,19 +22,40 @@
 #include "mpi/communicator.hpp"
 #include "mpi/failure.hpp"
 #include "mpi/simulated_time.hpp"
-#include "node/comm_channel.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::detail {
 
 namespace {
 
-int on_delete(MPI_Comm comm, int, void* value, void*) noexcept {
-  auto* const a = static_cast<comm_channel*>(value);
-  a->record->shown = nullptr;
-  channels_of_process::get().remove(*a);
-  channels_of_process::get().keep(comm, *a);
-  delete a;
+/// Bytes of this process's parts of all channels.
+std::atomic<std::size_t> bytes_of_channels{0};
+/// A handle may mean another communicator once this has grown.
+std::atomic<std::uint64_t> communicators_freed{0};
+
+/// The memory and records of a communicator, as an attribute of it.
+struct comm_channel {
+  channel shared;
+  std::shared_ptr<mpi::call_record> record;
+  std::shared_ptr<peer_records> records;
+  std::size_t bytes = 0;
+  bool made = false;  // the communicator has all of its objects; before that it may be lost
+
+  comm_channel() = default;
+  comm_channel(const comm_channel&) = delete;
+  comm_channel& operator=(const comm_channel&) = delete;
+  ~comm_channel() {
+    if (record != nullptr) {
+      record->shown = nullptr;
+      mpi::forget_user(*record);
+    }
+    bytes_of_channels -= bytes;
+    ++communicators_freed;
+  }
+};
+
+int on_delete(MPI_Comm, int, void* value, void*) noexcept {
+  delete static_cast<comm_channel*>(value);
   return MPI_SUCCESS;
 }
 
@@ -45,8 +66,6 @@ const mpi::attribute<comm_channel>& kept() {
 
 // Whether there is memory for one more channel. If not, a warning is printed once.
 bool space_for(std::size_t bytes) {
-  if (bytes_of_channels + bytes <= most_channel_bytes) return true;
-  channels_of_process::get().drop_all();
   if (bytes_of_channels + bytes <= most_channel_bytes) return true;
   static const int once = std::fprintf(
       stderr, "taquin: shared memory for %zu MiB of channels is in use; further communicators send messages\n",
@@ -95,47 +114,7 @@ std::unique_ptr<comm_channel> with_memory(MPI_Comm comm, int ranks) noexcept {
 comm_channel* keep(MPI_Comm comm, std::unique_ptr<comm_channel> a) {
   kept().set(comm, a.get());
   if (a->record != nullptr) mpi::know_user(*a->record, comm);
-  if (!a->shared.empty()) channels_of_process::get().add(*a);
   return a.release();
-}
-
-// All objects that `fresh`, which a new communicator will have, would get from make().
-void serve(kept_channel cached, comm_channel& fresh) noexcept {
-  cached.record->renew(*fresh.record);
-  static_cast<kept_channel&>(fresh) = std::move(cached);
-  fresh.shared.serve(fresh.record.get());
-  fresh.record->shown = &fresh.shared.abort_of(fresh.shared.rank());
-  bytes_of_channels += fresh.bytes;
-  fresh.made = true;
-}
-
-// A cached channel, for a communicator whose ranks enter in one order; null on all ranks if one of them has none.
-comm_channel* by_cached(MPI_Comm comm) {
-  int ranks = 1;
-  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (mpi::simulated || ranks == 1 || !arrive_in_one_order()) return nullptr;
-  const std::uint64_t number = number_of_ranks(comm);
-  auto& all = channels_of_process::get();
-  all.publish_in_use(number);
-  auto cached = number == 0 ? kept_channel() : all.take(number);
-  std::unique_ptr<comm_channel> fresh;
-  try {
-    if (cached.is_whole()) fresh = unshared(comm);
-  } catch (const std::bad_alloc&) {  // as if there were none
-  }
-  if (fresh == nullptr) {
-    cached.shared.publish_gone();
-    all.drop(number);
-    return nullptr;
-  }
-  cached.shared.publish_here();
-  serve(std::move(cached), *fresh);
-  if (!fresh->shared.synchronize_again()) {
-    all.drop(number);
-    fresh->shared.publish_gone();
-    return nullptr;
-  }
-  return keep(comm, std::move(fresh));
 }
 
 comm_channel* make(MPI_Comm comm) {
@@ -155,17 +134,11 @@ comm_channel* make(MPI_Comm comm) {
   if (ranks > 1) {
     mpi::call_record* const calls = a == nullptr ? nullptr : a->record.get();
     peer_records* const records = a == nullptr ? nullptr : a->records.get();
-    const std::uint64_t number = number_of_ranks(comm);
-    auto cached = number == 0 ? kept_channel() : channels_of_process::get().take(number);
-    const std::uint64_t known_as = cached.known_as();
-    channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, reported.all(),
-                                 std::move(cached.shared), known_as);
+    channel made = channel::make(comm, payload, a != nullptr && wanted(), calls, records, reported.all());
     const auto all = reported.all();
     if (!report_first && std::ranges::find(all, std::uint64_t{0}, &node_member::calls) != all.end())
       mpi::refuse_without_memory();
     a->shared = std::move(made);
-    a->ranks = number;
-    a->token = all[0].cached != 0 && all[0].cached == known_as ? cached.token : all[0].key.token;
   }
   if (!a->shared.empty()) {
     bytes_of_channels += a->bytes = bytes;
@@ -198,10 +171,7 @@ channel* blocking_channel(MPI_Comm comm) {
   comm_channel* a = kept().find(comm);
   if (a == nullptr && mpi::is_inter(comm)) return nullptr;
   if (a != nullptr && a->record->lost.load(std::memory_order_relaxed)) mpi::refuse_lost(*a->record);
-  if (a == nullptr || !a->made) {
-    if (a == nullptr) a = by_cached(comm);
-    if (a == nullptr || !a->made) a = make(comm);
-  }
+  if (a == nullptr || !a->made) a = make(comm);
   channel* shared = a->shared.empty() ? nullptr : &a->shared;
   last = {comm, freed, shared};
   return shared;

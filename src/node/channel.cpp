@@ -41,20 +41,18 @@ std::size_t channel::default_payload_bytes(int ranks) noexcept {
   return std::clamp(as_size(ranks) * block_payload, least_payload, most_payload);
 }
 
-// All ranks share the header of the mapping: each counts its bytes.
 std::size_t channel::share(int ranks, std::size_t payload) noexcept {
-  return mapping::header + up_to_page(head_bytes(as_size(ranks))) + 2 * up_to_page(payload);
+  const auto p = as_size(ranks);
+  return up_to_page(arena_parts::overhead(p) + up_to_line(head_bytes(p)) + 2 * up_to_page(payload));
 }
 
 std::size_t channel::bookkeeping(int ranks) noexcept { return as_size(ranks) * sizeof(node_member); }
 
 #ifdef TAQUIN_SMPI
 // Simulated ranks are one process, whose time stands still while one of them waits for memory to change.
-channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, peer_records*, std::span<node_member>, channel,
-                      std::uint64_t) {
+channel channel::make(MPI_Comm, std::size_t, bool, mpi::call_record*, peer_records*, std::span<node_member>) {
   return {};
 }
-bool channel::may_be_cached() const noexcept { return false; }
 #else
 namespace {
 
@@ -91,17 +89,10 @@ bool can_copy(const node_member& other) noexcept {
          single_copy_back(other.process, &seen, other.probe, sizeof seen) == 0;
 }
 
-// Whether all ranks have kept the same memory and want to use it in the same way.
-bool have_kept_the_same(std::span<const node_member> all) {
-  return all[0].cached != 0 && std::ranges::all_of(all, [&](const node_member& m) {
-           return m.cached == all[0].cached && m.host == all[0].host && m.enabled == all[0].enabled;
-         });
-}
-
-// Whether all ranks are on the machine of rank 0, rank 0 has made memory, and all want to share it.
+// Whether all ranks are on the machine of rank 0, and all have memory and want to share it.
 bool are_on_one_node(std::span<const node_member> all) {
-  return all[0].key.file >= 0 &&
-         std::ranges::all_of(all, [&](const node_member& m) { return m.host == all[0].host && m.enabled != 0; });
+  return std::ranges::all_of(
+      all, [&](const node_member& m) { return m.host == all[0].host && m.enabled != 0 && !m.part.empty(); });
 }
 
 // Where the progress records of this machine's ranks can be read.
@@ -114,21 +105,16 @@ void fill_records(std::span<const node_member> all, std::uint64_t host, peer_rec
 }  // namespace
 
 channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
-                      std::span<node_member> all, channel cached, std::uint64_t known_as) {
+                      std::span<node_member> all) {
   channel c;
   c.calls_ = calls;
-  int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &c.rank_));
-  TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  const auto p = as_size(ranks);
+  TAQUIN_MPI(PMPI_Comm_size(comm, &c.size_));
   c.payload_bytes_ = up_to_page(payload);
-  c.head_ = up_to_page(head_bytes(p));
-  c.part_ = c.head_ + 2 * c.payload_bytes_;
+  c.head_ = up_to_line(head_bytes(as_size(c.size_)));
 
-  const std::uint64_t host = host_id();
   node_member me;
-  const mapping_closer when_attached(me.key);
-  me.host = host;
+  me.host = host_id();
   me.probe = reinterpret_cast<std::uint64_t>(&probe_word());
   me.process = getpid();
   describe_processors(me);
@@ -136,40 +122,42 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
   me.calls = reinterpret_cast<std::uint64_t>(c.calls_);
   if (calls != nullptr) me.identity = calls->identity;
   if (wanted) me.enabled = environment::get().single_copy ? 3 : 1;
-  me.cached = wanted ? known_as : 0;
-  const auto create = [&] {
-    if (c.rank_ == 0 && wanted) c.memory_ = mapping::create(p * c.part_, me.key, mapping::pages::now);
-  };
-  if (me.cached == 0) create();
+  if (wanted) c.parts_ = arena_parts::make(c.rank_, c.size_, c.head_ + 2 * c.payload_bytes_, me.part);
+  if (!c.empty()) {
+    std::fill_n(c.part(c.rank_), c.head_, std::byte{0});
+    c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);
+  }
   if (me.enabled == 3) admit_siblings();
   mpi::allgather(me, all, comm);
-  const bool again = have_kept_the_same(all);
-  if (!again && all[0].cached != 0) {  // not all have kept it
-    me.cached = 0;
-    create();
-    mpi::allgather(me, all, comm);
+  if (records != nullptr) fill_records(all, me.host, *records);
+  if (!are_on_one_node(all)) {
+    c.parts_.take_back();
+    return {};
   }
-  if (records != nullptr) fill_records(all, host, *records);
-  if (again) {
-    cached.serve(calls);
-    cached.set_polls(all);
-    return cached;
-  }
-  bool mapped = false;
-  if (are_on_one_node(all)) {
-    if (c.rank_ != 0) c.memory_ = mapping::attach(all[0].key);
-    c.size_ = ranks;
-    if (!c.memory_.empty()) c.word(c.rank_, process_word) = static_cast<std::uint64_t>(me.process);
-    const node_member& next = all[(as_size(c.rank_) + 1) % p];
-    const bool copies = me.enabled == 3 && can_copy(next);
-    std::array<std::int32_t, 2> good{c.memory_.empty() ? 0 : 1, copies ? 1 : 0};
-    mpi::allreduce(std::span<std::int32_t>(good), MPI_MIN, comm);
-    mapped = good[0] != 0;
-    c.single_copies_ = good[1] != 0;
-  }
-  if (!mapped) return {};
   c.set_polls(all);
-  return c;
+  if (c.join(all, me.enabled == 3 && can_copy(all[as_size((c.rank_ + 1) % c.size_)]))) return c;
+  static_cast<void>(mpi::holds_everywhere(false, comm));  // until then others may poll this rank's part
+  c.parts_.take_back();
+  return {};
+}
+
+// Reaches the parts of all others, and finds out whether all ranks do: the same on all of them, as a rank that does not
+// reach some part knows it, and the others see its word.
+bool channel::join(std::span<const node_member> all, bool copies) {
+  bool mapped = true;
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != rank_) mapped = parts_.attach(rank, all[as_size(rank)].part) && mapped;
+  const reach mine = !mapped ? reach::none : copies ? reach::copies : reach::all;
+  word(rank_, join_word).store(static_cast<std::uint64_t>(mine), std::memory_order_release);
+  single_copies_ = copies;
+  for (int k = 1; mapped && k < size_; ++k) {
+    const auto& theirs = word((rank_ + k) % size_, join_word);
+    wait([&] { return theirs.load(std::memory_order_acquire) != 0; });
+    const auto reached = static_cast<reach>(theirs.load(std::memory_order_relaxed));
+    mapped = reached != reach::none;
+    single_copies_ = single_copies_ && reached == reach::copies;
+  }
+  return mapped;
 }
 
 void channel::set_polls(std::span<const node_member> all) noexcept {
@@ -178,19 +166,13 @@ void channel::set_polls(std::span<const node_member> all) noexcept {
   polls_ = more_than_processors(all) || mpi::polls_before_yielding() == 0 ? 0 : most_polls;
 }
 
-bool channel::may_be_cached() const noexcept {
-  if (empty()) return false;
-  for (int rank = 0; rank < size(); ++rank)
-    if (abort_of(rank).first.load(std::memory_order_acquire) != 0) return false;
-  return true;
-}
 #endif
 
 channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, std::pmr::memory_resource* memory) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
   std::pmr::vector<node_member> all(as_size(ranks), memory);
-  return make(comm, payload, wanted, nullptr, nullptr, all, {}, 0);
+  return make(comm, payload, wanted, nullptr, nullptr, all);
 }
 
 void channel::pause(int polls) const {
@@ -213,7 +195,7 @@ void channel::pause(int polls) const {
 // the first step there are no mailboxes, and any other rank may be the one that this rank waits for.
 template <class F>
 void channel::for_each_missing(F f) const {
-  bool any = read_ == nullptr;
+  bool any = step_ == 0;
   for (int rank = 0; any && rank < size(); ++rank)
     if (rank != rank_) f(rank);
   if (any) return;

@@ -28,7 +28,7 @@
 #include "base/sizes.hpp"
 #include "mpi/deadline.hpp"
 #include "mpi/progress_record.hpp"
-#include "node/mapping.hpp"
+#include "node/arena.hpp"
 #include "node/peer_records.hpp"
 
 namespace taquin::detail {
@@ -94,7 +94,7 @@ static_assert(sizeof(mailbox) == 64);
 struct node_member {
   std::uint64_t host = 0;
   std::uint64_t probe = 0;  ///< address of a word that the next rank reads by single copy
-  mapping_key key{};
+  arena_place part{};       ///< its part of the channel
   std::int32_t process = 0;
   std::int32_t processors = 0;  ///< that it may run on
   std::int32_t processor = 0;   ///< the first of them
@@ -102,48 +102,21 @@ struct node_member {
   std::uint64_t last = 0;       ///< address of its progress record
   std::uint64_t calls = 0;      ///< address of its record of the communicator's calls
   std::uint32_t identity = 0;   ///< that record's
-  std::uint64_t cached = 0;     ///< which channel of a freed communicator it has cached for these ranks; 0: none
 };
 
 class channel final : private mpi::awaited, public mpi::abort_source {
  public:
-  /// A channel for all ranks of `comm` with two buffers of `payload` bytes for each. Collective over `comm`; two
-  /// small collectives. Empty on all ranks unless all are on one machine and all could map the memory.
-  /// `wanted` is false on a rank that takes no part. While it is made it uses `bookkeeping(ranks)` bytes from
-  /// `memory`.
+  /// A channel for all ranks of `comm` with two buffers of `payload` bytes for each. Collective over `comm`: one small
+  /// collective, then ranks of one machine wait for each other in their memory. Empty on all ranks unless all are on
+  /// one machine and all could map the memory. `wanted` is false on a rank that takes no part. While it is made it uses
+  /// `bookkeeping(ranks)` bytes from `memory`.
   static channel make(MPI_Comm comm, std::size_t payload, bool wanted,
                       std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
   /// The same for a communicator's blocking calls. `calls` has its counters. `records`, with an entry for each rank,
   /// receives the addresses of progress records of this node's ranks. Both are null on a rank without memory for them.
-  /// `all` has an entry for each rank, with the record that it has published. `cached` is the channel of a freed
-  /// communicator with the same ranks in the same order; `known_as` identifies its memory and the steps it has seen; 0:
-  /// none. It is reused if all ranks have the same one.
+  /// `all` has an entry for each rank, with the record that it has published.
   static channel make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call_record* calls, peer_records* records,
-                      std::span<node_member> all, channel cached, std::uint64_t known_as);
-  /// Whether the ranks of a communicator that is freed may reuse it for another one: no rank has aborted. Local.
-  [[nodiscard]] bool may_be_cached() const noexcept;
-  /// From now on for another communicator with the same ranks in the same order, whose calls are counted in `calls`.
-  void serve(mpi::call_record* calls) noexcept { calls_ = calls; }
-
-  // Reuse handshake. Between two communicators of the same ranks each rank publishes the state of its part: `kept` when
-  // the first one is freed, `here` when it wants to use the memory for the next one, `gone` where it does not. It is
-  // reused if all ranks want it. The words include the number of steps: a state published after fewer is out of date,
-  // and a rank that is `gone` after so many is not `here` after as many.
-  void publish_kept() const noexcept { print_message(reuse::kept); }
-  /// This rank will never use it for a later one.
-  void publish_never() const noexcept { word(rank_, reuse_word).store(never, std::memory_order_release); }
-  void publish_gone() const noexcept { print_message(reuse::gone); }
-  [[nodiscard]] bool published_gone() const noexcept { return reuse_of(rank_) == at_step(step_, reuse::gone); }
-  /// From now on the channel is provisional, until all others are here.
-  void publish_here() noexcept {
-    print_message(reuse::here);
-    taken_at_ = step_;
-  }
-  [[nodiscard]] bool provisional() const noexcept { return taken_at_ != not_provisional; }
-  /// Waits for the others' answers; false if one of them is gone. Otherwise the channel is no longer provisional.
-  bool synchronize_again() {
-    return all_arrived([&](int other) { return reuse_of(other) == at_step(taken_at_, reuse::here); });
-  }
+                      std::span<node_member> all);
   /// A payload area that serves blocking calls of `ranks` ranks.
   static std::size_t default_payload_bytes(int ranks) noexcept;
   /// Bytes of shared memory for each rank: mailboxes, a counter, and both buffers of its payload area.
@@ -156,7 +129,7 @@ class channel final : private mpi::awaited, public mpi::abort_source {
 
   /// The record of the communicator's calls; null except for a channel of blocking calls.
   [[nodiscard]] mpi::call_record* calls() const noexcept { return calls_; }
-  [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return payload_bytes_; }
@@ -170,13 +143,13 @@ class channel final : private mpi::awaited, public mpi::abort_source {
     ++step_;
     const std::size_t buffer = (step_ & 1U) * as_size(size_) * mailbox_bytes;
     written_ = part(rank_) + buffer;
-    read_ = memory_.data() + buffer + as_size(rank_) * mailbox_bytes;
+    read_at_ = buffer + as_size(rank_) * mailbox_bytes;
   }
   /// The mailbox that this rank writes for `reader`.
   [[nodiscard]] mailbox& to(int reader) const noexcept { return reinterpret_cast<mailbox*>(written_)[reader]; }
   /// The mailbox that `writer` writes for this rank; valid after arrival. This rank only changes an offer's state.
   [[nodiscard]] mailbox& from(int writer) const noexcept {
-    return *reinterpret_cast<mailbox*>(read_ + as_size(writer) * part_);
+    return *reinterpret_cast<mailbox*>(part(writer) + read_at_);
   }
   /// A rank's payload area of this step.
   [[nodiscard]] std::byte* payload(int rank) const noexcept {
@@ -234,39 +207,15 @@ class channel final : private mpi::awaited, public mpi::abort_source {
     return (2 * ranks + 1) * mailbox_bytes + sizeof(mpi::abort_record);
   }
   [[nodiscard]] std::size_t mailboxes_bytes() const noexcept { return 2 * as_size(size_) * mailbox_bytes; }
-  [[nodiscard]] std::byte* part(int rank) const noexcept { return memory_.data() + as_size(rank) * part_; }
+  [[nodiscard]] std::byte* part(int rank) const noexcept { return parts_[rank]; }
   // After its mailboxes every rank has one more with these, and its failure record.
   static constexpr std::size_t fetched_word = 0;
   static constexpr std::size_t process_word = 1;
   static constexpr std::size_t looking_word = 2;
-  static constexpr std::size_t reuse_word = 3;
-  enum class reuse : std::uint8_t { kept, here, gone };
-  static constexpr std::uint64_t not_provisional = UINT64_MAX;
-  static constexpr std::uint64_t never = UINT64_MAX;
-  [[nodiscard]] static std::uint64_t at_step(std::uint64_t step, reuse what) noexcept {
-    return 4 * step + static_cast<std::uint64_t>(what) + 1;
-  }
-  void print_message(reuse what) const noexcept {
-    const std::uint64_t step = provisional() ? taken_at_ : step_;
-    if (!empty()) word(rank_, reuse_word).store(at_step(step, what), std::memory_order_release);
-  }
-  [[nodiscard]] std::uint64_t reuse_of(int rank) const noexcept {
-    return word(rank, reuse_word).load(std::memory_order_acquire);
-  }
-  [[nodiscard]] bool has_gone(int rank) const noexcept {
-    const std::uint64_t word_of_rank = reuse_of(rank);
-    return word_of_rank == never || word_of_rank == at_step(taken_at_, reuse::gone);
-  }
-  template <class Come>
-  bool all_arrived(Come arrived) {
-    for (int k = 1; k < size(); ++k) {
-      const int other = (rank_ + k) % size();
-      wait([&] { return arrived(other) || has_gone(other); });
-      if (!arrived(other)) return false;
-    }
-    taken_at_ = not_provisional;
-    return true;
-  }
+  static constexpr std::size_t join_word = 3;
+  // The parts that a rank reaches, published when it has tried; 0 before.
+  enum class reach : std::uint64_t { none = 1, all, copies };
+  bool join(std::span<const node_member> all, bool copies);
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + mailboxes_bytes())[which];
   }
@@ -279,15 +228,13 @@ class channel final : private mpi::awaited, public mpi::abort_source {
 
   void set_polls(std::span<const node_member> all) noexcept;
 
-  mapping memory_;
+  arena_parts parts_;
   mpi::call_record* calls_ = nullptr;
   std::size_t payload_bytes_ = 0;
   std::size_t head_ = 0;  // of a part: its mailboxes
-  std::size_t part_ = 0;
   std::uint64_t step_ = 0;
-  std::uint64_t taken_at_ = not_provisional;  // the step
-  std::byte* written_ = nullptr;              // this rank's mailboxes of this step
-  std::byte* read_ = nullptr;                 // the mailbox of this step that rank 0 writes for this one
+  std::byte* written_ = nullptr;  // this rank's mailboxes of this step
+  std::size_t read_at_ = 0;       // in each rank's part, the mailbox of this step for this one
   int rank_ = 0;
   int size_ = 0;
   int polls_ = 0;  // before a waiting rank yields its core

@@ -48,8 +48,7 @@ internode_memory::internode_memory(const level& nodes, int node, std::size_t mos
       inbox_at_(as_size(nodes.groups())) {
   const int groups = nodes_.groups();
   part_bytes_ = up_to_line(run_list::head(groups) + run_bytes(1, static_cast<int>(nodes_.ranks.size())));
-  bytes_ =
-      cache_line * as_size(members_ + groups) + handler_bytes * as_size(members_) + 2 * part_bytes_ * as_size(members_);
+  bytes_ = flags_bytes() + 2 * part_bytes_ * as_size(members_);
   for (int from = 0; from < groups; ++from) {
     if (from == node_) continue;
     inbox_at_[as_size(from)] = bytes_;
@@ -60,13 +59,17 @@ internode_memory::internode_memory(const level& nodes, int node, std::size_t mos
   if (!leaves_address_space()) throw std::bad_alloc();
 }
 
+std::size_t internode_memory::flags_bytes() const noexcept {
+  return cache_line * as_size(members_ + nodes_.groups()) + handler_bytes * as_size(members_);
+}
+
 bool internode_memory::make(MPI_Comm node) {
   if (members_ == 1) {
     const auto at = reinterpret_cast<std::uintptr_t>(alone_.data());
     base_ = alone_.data() + (cache_line - at % cache_line) % cache_line;
     return true;
   }
-  memory_ = shared_scratch::make(node, bytes_);
+  memory_ = shared_scratch::make(node, bytes_, flags_bytes());
   if (memory_.empty()) return false;
   base_ = memory_.data();
   return true;

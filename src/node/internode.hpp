@@ -69,6 +69,8 @@ class internode_memory {
   void raise(std::byte* flag) const noexcept;
 
  private:
+  /// Bytes of all flags, and of the handlers' records: at the beginning.
+  [[nodiscard]] std::size_t flags_bytes() const noexcept;
   /// Bytes of the blocks, and of their sizes, that `from` ranks send to `to` ranks, at most.
   [[nodiscard]] std::size_t run_bytes(int from, int to) const noexcept;
 

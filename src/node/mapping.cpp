@@ -68,11 +68,11 @@ bool may_make_file(std::size_t bytes) noexcept {
 
 constexpr int most_attempts = 100;  // signals of a profiler interrupt the allocation of pages
 
-// Allocates the pages of a file's first bytes now: missing memory would cause a signal at the first access. False if
-// the system has none.
-bool take_pages(int file, std::size_t bytes) noexcept {
+// Allocates the pages of these bytes of a file now.
+bool take_pages(int file, std::size_t from, std::size_t bytes) noexcept {
   for (int attempt = 0; attempt < most_attempts; ++attempt)
-    if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != EINTR) return error == 0;
+    if (const int error = posix_fallocate(file, static_cast<off_t>(from), static_cast<off_t>(bytes)); error != EINTR)
+      return error == 0;
   return false;
 }
 
@@ -127,14 +127,9 @@ mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {
   if (!may_make_file(all)) return {};
   const int file = memfd_create("taquin", MFD_CLOEXEC);
   if (file < 0) return {};
-  const bool in_parts = when == pages::in_parts && can_take_parts();
-  const bool made =
-      ftruncate(file, static_cast<off_t>(all)) == 0 && (when == pages::as_written || in_parts || take_pages(file, all));
-  std::byte* memory = made ? map(file, all) : nullptr;
-  if (memory != nullptr && in_parts && !take_part(memory, header)) {
-    munmap(memory, all);
-    memory = nullptr;
-  }
+  const bool whole = when == pages::in_parts && !can_take_parts();
+  const bool made = ftruncate(file, static_cast<off_t>(all)) == 0 && take_pages(file, 0, whole ? all : header);
+  std::byte* const memory = made ? map(file, all) : nullptr;
   if (memory == nullptr) {
     ::close(file);
     return {};
@@ -145,6 +140,15 @@ mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {
 }
 
 bool mapping::take(std::byte* from, std::size_t bytes) noexcept { return !can_take_parts() || take_part(from, bytes); }
+
+bool mapping::take(const mapping_key& key, std::size_t from, std::size_t bytes) noexcept {
+  return take_pages(key.file, header + from, bytes);
+}
+
+void mapping::give_back(const mapping_key& key, std::size_t from, std::size_t bytes) noexcept {
+  static_cast<void>(fallocate(key.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(header + from),
+                              static_cast<off_t>(bytes)));
+}
 
 mapping mapping::attach(const mapping_key& key) noexcept {
   if (key.file < 0) return {};

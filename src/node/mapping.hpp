@@ -35,9 +35,8 @@ class mapping final : public outliving {
 
   /// When the system allocates the pages.
   enum class pages : std::uint8_t {
-    now,        ///< all of them now: missing memory is an error here
     in_parts,   ///< by take(), before they are written or read; all of them where the system has no such call
-    as_written  ///< each when it is first written, as malloc does
+    as_written  ///< each when it is first written, as malloc does, or by take() of its owner
   };
   /// New memory of `bytes` bytes after the header, all zero. Others can attach while the key is open. Empty when the
   /// system gives none.
@@ -46,6 +45,11 @@ class mapping final : public outliving {
   static mapping attach(const mapping_key& key) noexcept;
   /// Allocates the pages of these bytes of memory that was made `in_parts`. False if the system has none left.
   [[nodiscard]] static bool take(std::byte* from, std::size_t bytes) noexcept;
+  /// Allocates these bytes of the data in the owner's file: missing memory would cause a signal at the first access.
+  /// False if the system has none left.
+  [[nodiscard]] static bool take(const mapping_key& key, std::size_t from, std::size_t bytes) noexcept;
+  /// Gives the system their whole pages back. They are zero afterwards.
+  static void give_back(const mapping_key& key, std::size_t from, std::size_t bytes) noexcept;
   /// Closes the owner's file: no process can attach any more. Mappings stay.
   static void close(mapping_key& key) noexcept;
 

@@ -35,7 +35,7 @@ class descriptor {
  public:
   descriptor() {
     detail::mapping_key key;
-    if (rank_in(MPI_COMM_WORLD) == 0) memory_ = detail::mapping::create(64, key, detail::mapping::pages::now);
+    if (rank_in(MPI_COMM_WORLD) == 0) memory_ = detail::mapping::create(64, key, detail::mapping::pages::as_written);
     MPI_Bcast(&key, sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (rank_in(MPI_COMM_WORLD) != 0) memory_ = detail::mapping::attach(key);
     MPI_Barrier(MPI_COMM_WORLD);

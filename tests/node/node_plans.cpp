@@ -220,18 +220,19 @@ TEST(node_plans, count_the_memory_that_they_share_and_give_it_back) {
   rank_buffers first(x, rank_in(MPI_COMM_WORLD));
   first.fill(0);
   run(first.given_to(MPI_COMM_WORLD));  // the channel of blocking calls
-  const int before = mapped_files();
-  {
+  int files = 0;
+  for (int again = 0; again < 40; ++again) {
+    MPI_Barrier(MPI_COMM_WORLD);  // all have left the memory of the plan before
     owned_plan made(x, MPI_COMM_WORLD);
     ASSERT_EQ(made.algorithm(), "shared_memory");
-    EXPECT_EQ(mapped_files(), before + 1);
+    if (again == 0) files = mapped_files();
+    EXPECT_EQ(mapped_files(), files);
     const auto halves = 2 * static_cast<std::size_t>(p - 1) * 20000;
     EXPECT_GE(made.memory(), halves);
     EXPECT_LE(made.peak_memory(), 2 * halves + std::size_t{100} * 1024);
     made.start(1);
     made.wait();
   }
-  EXPECT_EQ(mapped_files(), before);
 }
 
 // Blocks that do not fit into the least memory of any rank go by messages, on all ranks.

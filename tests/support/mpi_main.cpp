@@ -67,9 +67,7 @@ bool instruments_did_nothing(int rank) {
 
 int main(int argc, char** argv) {
   int provided = 0;
-  // Settings on which ranks of a program with one thread need not agree.
-  const bool alone = std::getenv("TAQUIN_TEST_ONE_THREAD") != nullptr;
-  MPI_Init_thread(&argc, &argv, alone ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // where MPICH reports what belongs to no communicator
   testing::InitGoogleTest(&argc, argv);
   int rank = 0;
