@@ -161,7 +161,7 @@ void tracked_request::completed(double seconds) noexcept {
   call_.seconds += seconds + spent_.exchange(0, std::memory_order_relaxed);
   if (served_ != nullptr && !sampled_) served_->completed(call_.seconds);
   call_.completed();
-  active_ = by::nobody;
+  active_ = by::none;
 }
 
 }  // namespace taquin::interpose

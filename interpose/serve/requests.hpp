@@ -51,7 +51,7 @@ class tracked_request {
   [[nodiscard]] MPI_Request stand_in() const noexcept { return stand_in_.get(); }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
-  [[nodiscard]] bool active() const noexcept { return !persistent_ || active_ != by::nobody; }
+  [[nodiscard]] bool active() const noexcept { return !persistent_ || active_ != by::none; }
   [[nodiscard]] bool active_by_plan() const noexcept { return active_ == by::plan; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
@@ -70,7 +70,7 @@ class tracked_request {
 
  private:
   friend class request_table;
-  enum class by : std::uint8_t { nobody, library, plan };
+  enum class by : std::uint8_t { none, library, plan };
 
   by next();
   int refuse_start() noexcept;
@@ -88,7 +88,7 @@ class tracked_request {
   std::atomic<double> spent_{0};
   std::uint64_t starts_ = 0;
   int code_ = MPI_SUCCESS;
-  std::atomic<by> active_{by::nobody};
+  std::atomic<by> active_{by::none};
   bool persistent_ = true;
   bool done_ = false;     // the plan, but not yet for the program
   bool sampled_ = false;  // the MPI library does it to be compared

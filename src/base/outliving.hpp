@@ -8,7 +8,8 @@
 
 namespace taquin::detail {
 
-/// An owner of such memory, whatever kind it is: of the heap (memory_budget), mapped (mapping), or a communicator's.
+/// An owner of such memory, whatever kind it is: of the heap (memory_budget), of a node (arena_block), or a
+/// communicator's.
 class outliving {
  public:
   /// From now on the memory stays as it is until the process ends, also when the owner is destroyed.

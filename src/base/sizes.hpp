@@ -22,5 +22,6 @@ inline constexpr std::size_t page = 4096;
   return (bytes + unit - 1) / unit * unit;
 }
 [[nodiscard]] constexpr std::size_t up_to_line(std::size_t bytes) noexcept { return up_to_multiple(bytes, cache_line); }
+[[nodiscard]] constexpr std::size_t up_to_page(std::size_t bytes) noexcept { return up_to_multiple(bytes, page); }
 
 }  // namespace taquin::detail

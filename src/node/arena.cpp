@@ -18,8 +18,6 @@ static_assert(sizeof(counter) <= arena::header && counter::is_always_lock_free);
 // The other processes that have not left a block.
 counter& others_of(std::byte* data) noexcept { return *reinterpret_cast<counter*>(data - arena::header); }
 
-constexpr std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
-
 bool contains(const mapping& memory, const std::byte* data) noexcept {
   return data >= memory.data() && data < memory.data() + memory.size();
 }
@@ -121,20 +119,25 @@ void arena::free(own_segment& s, std::size_t i) noexcept {
 std::byte* arena::attach(const arena_place& where) noexcept {
   if (where.empty()) return nullptr;
   const std::scoped_lock lock(mutex_);
-  auto s = std::ranges::find(others_, where.segment.token, [](const others_segment& o) { return o.key.token; });
-  if (s == others_.end()) {
-    forget_ended();
-    try {
-      others_.reserve(others_.size() + 1);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-    mapping memory = mapping::attach(where.segment);
-    if (memory.empty()) return nullptr;
-    s = others_.insert(others_.end(), {std::move(memory), where.segment});
-  }
+  others_segment* const s = reach(where.segment);
+  if (s == nullptr) return nullptr;
   ++s->attached;
   return s->memory.data() + where.offset;
+}
+
+// Another process's segment, mapped if it is not yet; null where it cannot be.
+arena::others_segment* arena::reach(const mapping_key& key) noexcept {
+  for (others_segment& s : others_)
+    if (s.key.token == key.token) return &s;
+  forget_ended();
+  try {
+    others_.reserve(others_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  mapping memory = mapping::attach(key);
+  if (memory.empty()) return nullptr;
+  return &others_.emplace_back(others_segment{std::move(memory), key});
 }
 
 // Segments of processes that have ended, of which this process uses nothing.

@@ -5,8 +5,6 @@
 // in the block: so no process has to ask another one, and leaving is local. Segments stay until the process ends.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -31,7 +29,7 @@ struct arena_place {
 class arena {
  public:
   /// Bytes of a block beside its data: the number of other processes that have not left it.
-  static constexpr std::size_t header = 64;
+  static constexpr std::size_t header = cache_line;
   /// The least segment; each is twice as long as the one before, up to the most, and as a block needs.
   static constexpr std::size_t least_segment = std::size_t{2} << 20U;
   static constexpr std::size_t most_segment = std::size_t{64} << 20U;
@@ -51,6 +49,14 @@ class arena {
   void leave(std::byte* data) noexcept;
   /// The same where all processes have agreed not to use it: none of them counts it down.
   void take_back(std::byte* data) noexcept;
+  /// Whether the process of an attached block permits what `ask()` finds out: asked until it is true, then no more.
+  template <class Ask>
+  bool permits(const std::byte* data, Ask ask) {
+    const std::scoped_lock lock(mutex_);
+    others_segment& s = segment_of(data);
+    s.permits = s.permits || ask();
+    return s.permits;
+  }
 
  private:
   enum class state : std::uint8_t { empty, kept, used, left };  // of the first, the system has the pages
@@ -68,12 +74,14 @@ class arena {
     mapping memory;
     mapping_key key{};
     std::size_t attached = 0;  // its blocks
+    bool permits = false;
   };
 
   std::byte* take(own_segment& s, std::size_t bytes, state from);
   bool grow(std::size_t bytes);
   void collect(own_segment& s) noexcept;
   void free(own_segment& s, std::size_t i) noexcept;
+  others_segment* reach(const mapping_key& key) noexcept;
   others_segment& segment_of(const std::byte* data) noexcept;
   bool of_own(const std::byte* data, bool unused) noexcept;
   void forget_ended() noexcept;
@@ -94,13 +102,15 @@ class arena_block final : public outliving {
   static arena_block attach(const arena_place& where) noexcept {
     return arena_block(arena::of_process().attach(where));
   }
-  arena_block(arena_block&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  arena_block(arena_block&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), outlives_(std::exchange(other.outlives_, false)) {}
   arena_block& operator=(arena_block&& other) noexcept {
     std::swap(data_, other.data_);
+    std::swap(outlives_, other.outlives_);
     return *this;
   }
   ~arena_block() {
-    if (data_ != nullptr) arena::of_process().leave(data_);
+    if (data_ != nullptr && !outlives_) arena::of_process().leave(data_);
   }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
@@ -109,11 +119,12 @@ class arena_block final : public outliving {
     if (data_ != nullptr) arena::of_process().take_back(std::exchange(data_, nullptr));
   }
   /// Stays this process's, as it is, until the process ends.
-  void outlive() noexcept override { data_ = nullptr; }
+  void outlive() noexcept override { outlives_ = true; }
 
  private:
   explicit arena_block(std::byte* data) noexcept : data_(data) {}
   std::byte* data_ = nullptr;
+  bool outlives_ = false;
 };
 
 /// A block of each of a group's processes, as one of them has them. Move-only.

@@ -27,8 +27,6 @@ constexpr std::size_t block_payload = 32768;  // for each block of a step
 constexpr std::size_t least_payload = std::size_t{96} << 10U;
 constexpr std::size_t most_payload = std::size_t{512} << 10U;
 
-std::size_t up_to_page(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
-
 void relax() noexcept {
 #ifdef __x86_64__
   __builtin_ia32_pause();
@@ -135,7 +133,7 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
     return {};
   }
   c.set_polls(all);
-  if (c.join(all, me.enabled == 3 && can_copy(all[as_size((c.rank_ + 1) % c.size_)]))) return c;
+  if (c.join(all)) return c;
   static_cast<void>(mpi::holds_everywhere(false, comm));  // until then others may poll this rank's part
   c.parts_.take_back();
   return {};
@@ -143,13 +141,16 @@ channel channel::make(MPI_Comm comm, std::size_t payload, bool wanted, mpi::call
 
 // Reaches the parts of all others, and finds out whether all ranks do: the same on all of them, as a rank that does not
 // reach some part knows it, and the others see its word.
-bool channel::join(std::span<const node_member> all, bool copies) {
+bool channel::join(std::span<const node_member> all) {
   bool mapped = true;
   for (int rank = 0; rank < size_; ++rank)
     if (rank != rank_) mapped = parts_.attach(rank, all[as_size(rank)].part) && mapped;
-  const reach mine = !mapped ? reach::none : copies ? reach::copies : reach::all;
+  const int next = (rank_ + 1) % size_;
+  const auto ask = [&] { return can_copy(all[as_size(next)]); };
+  single_copies_ = mapped && all[as_size(rank_)].enabled == 3 &&
+                   (size_ == 1 ? ask() : arena::of_process().permits(part(next), ask));
+  const reach mine = !mapped ? reach::none : single_copies_ ? reach::copies : reach::all;
   word(rank_, join_word).store(static_cast<std::uint64_t>(mine), std::memory_order_release);
-  single_copies_ = copies;
   for (int k = 1; mapped && k < size_; ++k) {
     const auto& theirs = word((rank_ + k) % size_, join_word);
     wait([&] { return theirs.load(std::memory_order_acquire) != 0; });

@@ -215,7 +215,7 @@ class channel final : private mpi::awaited, public mpi::abort_source {
   static constexpr std::size_t join_word = 3;
   // The parts that a rank reaches, published when it has tried; 0 before.
   enum class reach : std::uint64_t { none = 1, all, copies };
-  bool join(std::span<const node_member> all, bool copies);
+  bool join(std::span<const node_member> all);
   [[nodiscard]] std::atomic<std::uint64_t>& word(int rank, std::size_t which) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(part(rank) + mailboxes_bytes())[which];
   }

@@ -107,18 +107,16 @@ bool can_take_parts() noexcept { return false; }
 
 }  // namespace
 
-mapping::mapping(mapping&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_), outlives_(other.outlives_) {}
+mapping::mapping(mapping&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)), size_(other.size_) {}
 
 mapping& mapping::operator=(mapping&& other) noexcept {
   std::swap(memory_, other.memory_);
   std::swap(size_, other.size_);
-  std::swap(outlives_, other.outlives_);
   return *this;
 }
 
 mapping::~mapping() {
-  if (memory_ != nullptr && !outlives_) munmap(memory_, header + size_);
+  if (memory_ != nullptr) munmap(memory_, header + size_);
 }
 
 mapping mapping::create(std::size_t bytes, mapping_key& key, pages when) {

@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/outliving.hpp"
-
 namespace taquin::detail {
 
 /// How another process finds the memory: by its owner's process and file descriptor. The token distinguishes it from
@@ -23,7 +21,7 @@ struct mapping_key {
 };
 
 /// One process's view of such memory. Move-only; empty where there is none.
-class mapping final : public outliving {
+class mapping {
  public:
   /// Bytes before the data: the key's token and a word for the processes that share the memory.
   static constexpr std::size_t header = 64;
@@ -60,15 +58,12 @@ class mapping final : public outliving {
   [[nodiscard]] std::atomic<std::uint64_t>& word() const noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(mapping_key::token));
   }
-  /// Stays mapped in this process.
-  void outlive() noexcept override { outlives_ = true; }
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // so that it works between processes
 
  private:
   mapping(std::byte* memory, std::size_t size) noexcept : memory_(memory), size_(size) {}
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;  // without the header
-  bool outlives_ = false;
 };
 
 /// False where a limit of the process leaves less address space than the MPI library and the program may still need. A

@@ -101,13 +101,17 @@ int single_copy_back(pid_t process, std::span<const remote_part> parts) noexcept
       [&](const remote_part& part) { return single_copy_back(process, part.to, part.address, part.bytes); });
 }
 
+// Once in a process.
 void admit_siblings() noexcept {
-  const int file = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  char scope = '0';
-  const bool known = read(file, &scope, 1) == 1;
-  close(file);
-  if (known && scope == '1') prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0);
+  static const bool admitted = [] {
+    const int file = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    char scope = '0';
+    const bool known = read(file, &scope, 1) == 1;
+    close(file);
+    return known && scope == '1' && prctl(PR_SET_PTRACER, static_cast<unsigned long>(getppid()), 0, 0, 0) == 0;
+  }();
+  static_cast<void>(admitted);
 }
 
 }  // namespace taquin::detail
