@@ -237,8 +237,7 @@ neighbour_service::by neighbour_service::next_of_winner() noexcept {
   if (step_ == nullptr) return by::taquin;
   if (pause_ == 0 && stepped_) {
     stepped_ = false;
-    pause_ = step_->had_messages() ? next_pause_ : 0;
-    next_pause_ = pause_ == 0 ? least_pause : std::min(2 * next_pause_, most_pause);
+    pause_ = pauses_.after(!step_->had_messages());
   }
   if (pause_ > 0) {
     --pause_;

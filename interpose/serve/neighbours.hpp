@@ -13,6 +13,7 @@
 #include "interpose/neighbourhood/neighbour_step.hpp"
 #include "interpose/neighbourhood/neighbourhood.hpp"
 #include "interpose/serve/agreed_slots.hpp"
+#include "interpose/serve/growing_pause.hpp"
 #include "interpose/serve/kept_trials.hpp"
 #include "interpose/serve/served_exchange.hpp"
 #include "select/trial.hpp"
@@ -70,8 +71,6 @@ class neighbour_service {
 
  private:
   static constexpr int tries = 3;
-  static constexpr int least_pause = 16;
-  static constexpr int most_pause = 256;
 
   [[nodiscard]] agreed_slots::demands demands() const;
   [[nodiscard]] kept_trials& kept() const noexcept;
@@ -99,7 +98,7 @@ class neighbour_service {
   std::size_t size_ = 0;                                                      // class of the first blocking call
   bool won_before_ = false;                                                   // as all ranks remember
   int pause_ = 0;  // calls that the MPI library does, because steps had messages
-  int next_pause_ = least_pause;
+  growing_pause pauses_;
   bool stepped_ = false;  // the last call, or the last before a pause
   bool made_ = false;     // or tried
   bool lost_ = false;

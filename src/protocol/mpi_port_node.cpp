@@ -85,16 +85,18 @@ count_t mpi_port::swap_some(int peer, const unit_run& space) {
 
 bool mpi_port::try_swapped(int peer) {
   node_->give_what_is_requested();
-  swaps_ = node_->swapped(peer) ? -1 : peer;
-  if (swaps_ >= 0) return false;
+  const bool done = node_->swapped(peer);
+  swaps_ = done ? -1 : peer;
+  if (!done) return false;
   ++messages_;
   bytes_ += static_cast<std::uint64_t>(node_->swappable(peer)) * store_.unit_bytes();
   return true;
 }
 
 bool mpi_port::try_withdraw(int peer) {
-  withdraws_ = node_->withdraw(peer) ? -1 : peer;
-  return withdraws_ < 0;
+  const bool done = node_->withdraw(peer);
+  withdraws_ = done ? -1 : peer;
+  return done;
 }
 
 }  // namespace taquin::detail

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from driver import MPI, counts, in_any_order, job, says
+from driver import LIBRARY, MPI, PROGRAMS, counts, in_any_order, job, says
 
 SERVED = MPI in ("openmpi", "mpich")
 served = pytest.mark.skipif(not SERVED, reason="neighbours are served on Open MPI and MPICH")
@@ -19,6 +19,14 @@ def test_plain_neighbourhoods(run):
 @pytest.mark.parametrize("way", WAYS)
 def test_neighbourhoods(run, ranks, way):
     run(job(ranks, "neighbourhoods", **WAYS[way]))
+
+
+@served
+@pytest.mark.parametrize("runtime", ["CUDA", "HIP"])
+def test_neighbourhoods_in_memory_of_a_device(run, runtime):
+    """Data are packed and unpacked by the MPI library, which may read a device's memory."""
+    says(run(job(2, "neighbourhoods", preload=(LIBRARY, PROGRAMS[f"device_runtime_{runtime}"]), DEVICE_HAS_ALL=1,
+                 TAQUIN_REPORT="summary")), "neighbour_slots")
 
 
 @served

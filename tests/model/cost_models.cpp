@@ -13,6 +13,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "model/some_model.hpp"
+#include "model/terms.hpp"
 #include "simulation/evaluate.hpp"
 #include "taquin/cost_model.hpp"
 
@@ -80,6 +81,23 @@ TEST(cost_models, one_message_costs_what_the_closed_form_says) {
     EXPECT_NEAR(one_message(model_of(model_kind::loggp), bytes), l.loggp.time(bytes), 1e-15);
     EXPECT_NEAR(one_message(model_of(model_kind::logp), bytes), l.logp.time(bytes), 1e-15);
     EXPECT_NEAR(one_message(model_of(model_kind::plogp), bytes), l.plogp.time(bytes), 1e-15);
+  }
+}
+
+// Messages that wait on both levels wait once.
+TEST(cost_models, a_round_has_one_wait_on_whatever_levels_its_messages_are) {
+  auto m = model_of(model_kind::hockney);
+  const auto round = [&](int largest_node) {
+    shape s = equal_blocks(8, 1000);
+    s.nodes = 8 / largest_node;
+    s.largest_node = s.smallest_node = largest_node;
+    return terms(s, m).round(4, 4000, 1000);
+  };
+  for (const int largest_node : {1, 2, 4, 8}) {
+    m.wait = 0;
+    const seconds without = round(largest_node);
+    m.wait = 1e-3;
+    EXPECT_NEAR(round(largest_node) - without, m.wait, 1e-9) << largest_node;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "redistribute/cost.hpp"
+#include "redistribute/phases.hpp"
 #include "redistribute/problems.hpp"
 #include "simulation/redistribution_time.hpp"
 
@@ -50,6 +51,16 @@ TEST(redistribution_costs, closed_formulas_are_close_to_a_run_of_all_ranks) {
           EXPECT_GT(closed, ran / 2.5) << what;
           EXPECT_LT(closed, ran * 2.5) << what;
         }
+}
+
+// Blocks of one peer arrive in order.
+TEST(redistribution_costs, phases_copy_blocks_again_where_they_come_from_several_ranks) {
+  const machine_model m = machine_model::built_in();
+  redistribution_load l{
+      .ranks = 4, .blocks = 64, .leaving = 16, .free = 1, .peers = 1, .block_bytes = 4096, .buffers = {}};
+  const seconds of_one = phases_cost(l, m, false);
+  l.peers = 2;
+  EXPECT_NEAR(phases_cost(l, m, false) - of_one, redistribution_terms(l, m).copies(l.blocks), 1e-12);
 }
 
 // No rank knows the whole map, so that auto is one algorithm for all of them.

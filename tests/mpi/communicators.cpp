@@ -1,5 +1,6 @@
 // Objects that taquin keeps per communicator: the private communicator, and the owners of tags. Run with room for three
 // private communicators and for four plans on each.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,31 @@
 
 #include "mpi/owned.hpp"
 #include "support/world.hpp"
+
+namespace {
+
+int error_handlers = 0;  // that taquin has got from communicators and not freed
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
+  ++error_handlers;
+  return next<decltype(PMPI_Comm_get_errhandler)>("PMPI_Comm_get_errhandler")(comm, handler);
+}
+
+int PMPI_Errhandler_free(MPI_Errhandler* handler) {
+  --error_handlers;
+  return next<decltype(PMPI_Errhandler_free)>("PMPI_Errhandler_free")(handler);
+}
+
+}  // extern "C"
 
 namespace taquin::test {
 namespace {
@@ -173,6 +199,17 @@ TEST(communicators, of_the_users_are_not_duplicated) {
     EXPECT_EQ(copies, 0);
   }
   MPI_Comm_free_keyval(&key);
+}
+
+TEST(communicators, of_the_users_keep_their_error_handlers_and_taquin_keeps_none) {
+  const int before = error_handlers;
+  {
+    const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+    ints data(5);
+    run(data.given(comm.get()), opts);
+    data.expect(5);
+  }
+  EXPECT_EQ(error_handlers, before);
 }
 
 // Stands for a handle: how often it was freed, and whether by an error.

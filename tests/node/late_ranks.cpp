@@ -2,6 +2,7 @@
 // line is looked at, before a room is read, before a reader says that it has fetched, and around what both sides do to
 // an offer. Each step's data are its own.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -122,6 +123,22 @@ class late_rank {
   std::mt19937& random_;
   std::vector<std::uint64_t> own_;
 };
+
+// Every rank may run on one core alone: a rank that waits must yield it.
+TEST(late_ranks, bound_to_one_core_know_that_they_share_it) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int core = 0;
+  while (!CPU_ISSET(static_cast<unsigned>(core), &before)) ++core;
+  MPI_Bcast(&core, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(core), &one);
+  const int bound = sched_setaffinity(0, sizeof one, &one);
+  const channel c = channel::make(MPI_COMM_WORLD, 0, true);
+  EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  if (c.empty() || bound != 0) GTEST_SKIP() << "ranks share no memory, or may not share a core";
+  EXPECT_TRUE(c.oversubscribed());
+}
 
 TEST(late_ranks, never_see_another_steps_data) {
   const int p = size_of(MPI_COMM_WORLD);

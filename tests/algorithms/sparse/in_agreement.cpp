@@ -1,5 +1,5 @@
 // Sparse exchanges of ranks that share no memory, whose headers and small data are in the messages of one agreement:
-// what they send is counted by functions that stand before the MPI library's.
+// functions that stand before the MPI library's count messages and bytes.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ class in_agreement : public testing::Test {
   statistics stats{};
 
   void SetUp() override {
-    static_cast<void>(neighbours(MPI_COMM_WORLD, {}));  // what the first call makes is made
+    static_cast<void>(neighbours(MPI_COMM_WORLD, {}));  // makes the private communicator
   }
 
   // One agreement has this many messages of a rank, and may have blocks of so many bytes for another.
@@ -144,6 +144,20 @@ TEST_F(in_agreement, is_followed_by_larger_blocks_without_requests) {
     exchange([&](int rank) { return few(rank, elements); }, {.in_flight = 2 * p});
     EXPECT_EQ(stats.algorithm, in_one);
     EXPECT_EQ(messages, of_one() + to_others(me, elements));
+    EXPECT_EQ(reductions, 0);
+  }
+}
+
+// Several blocks for one rank, of which not all fit: the headers of the others have their space.
+TEST_F(in_agreement, carries_the_headers_of_blocks_that_do_not_fit_beside_others) {
+  const auto elements = static_cast<count_t>(most_bytes() / 8);
+  for (const count_t each : {elements / 4, elements / 4 - 1, elements / 3, elements / 3 - 1, elements / 2 - 1}) {
+    exchange([&](int rank) {
+      sent_by s;
+      for (int b = 0; b < 6; ++b) s.add((rank + 1) % p, each, rank);
+      return s;
+    });
+    EXPECT_EQ(stats.algorithm, in_one) << each;
     EXPECT_EQ(reductions, 0);
   }
 }

@@ -125,6 +125,12 @@ TEST(sparse, is_one_step_where_ranks_share_memory) {
     statistics seen;
     EXPECT_EQ(run({.stats = &seen}), 100U);
     EXPECT_EQ(seen.algorithm, "node_step") << "it is what auto takes";
+    seen = {};
+    sparse_call in_two_steps({data.data(), to, count_view(100, 0), MPI_INT}, MPI_COMM_WORLD, {.stats = &seen});
+    std::vector<int> got(100, -1);
+    in_two_steps.receive(got.data());
+    EXPECT_EQ(got, std::vector<int>(100, (me + p - 1) % p));
+    EXPECT_EQ(seen.algorithm, "node_step") << "also where the data follow later";
     EXPECT_THROW(run({.algorithm = me == 0 ? "auto" : "node_step"}), usage_error);
   } catch (const usage_error& e) {
     EXPECT_TRUE(e.collective());

@@ -9,13 +9,24 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/serve/growing_pause.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
 
 namespace taquin::test {
 namespace {
 
+using interpose::growing_pause;
 using interpose::neighbour_step;
+
+TEST(a_growing_pause, is_twice_as_long_each_time_up_to_a_limit) {
+  growing_pause p;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int calls = growing_pause::least; calls <= growing_pause::most; calls *= 2) EXPECT_EQ(p.after(false), calls);
+    EXPECT_EQ(p.after(false), growing_pause::most);
+    EXPECT_EQ(p.after(true), 0);
+  }
+}
 
 constexpr int most = static_cast<int>(neighbour_step::most_bytes / sizeof(int));
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "interpose/neighbourhood/make_neighbourhood.hpp"
+#include "interpose/neighbourhood/pending_collective.hpp"
+#include "support/heap_watch.hpp"
 #include "support/types.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
@@ -25,6 +27,15 @@ using interpose::neighbour_exchange;
 using interpose::neighbourhood;
 
 constexpr std::byte guard{0xa5};
+
+TEST(a_pending_collective, need_not_stay_once_a_call_has_waited_for_it) {
+  const scoped_comm comm(duplicate(MPI_COMM_WORLD));
+  interpose::pending_collective barrier;
+  MPI_Ibarrier(comm.get(), barrier.request());
+  barrier.wait(comm.get(), 1, "a barrier");
+  EXPECT_TRUE(barrier.test());
+  EXPECT_FALSE(barrier.must_stay());
+}
 
 // Ranks that share memory with this one if so many consecutive ones do; 0: all.
 std::vector<int> ranks_of_node(int size) {
@@ -192,6 +203,27 @@ TEST_F(neighbourhood_exchange, goes_on_after_all_slots_were_full) {
       c->exchange->wait();
       ASSERT_EQ(c->recv.data, c->expected);
     }
+  }
+}
+
+// Messages that went around full slots are complete, though no call has tested them since.
+TEST_F(neighbourhood_exchange, leaves_no_memory_of_messages_that_are_complete) {
+  const graph g(random_, 1.0);
+  const scoped_comm comm(g.communicator());
+  const auto overfill = [&] {
+    const auto n = make_neighbourhood(comm.get(), g.sources, g.destinations, ranks_of_node(0));
+    ASSERT_NE(n, nullptr);
+    std::vector<call> calls;
+    for (int i = 0; i < 12; ++i) calls.emplace_back(g, comm.get(), n, i, plain_pair(), 60);
+    for (call& c : calls) c.start();
+    for (call& c : calls) c.exchange->wait();
+  };
+  overfill();
+  const heap_watch watch;
+  for (int turn = 0; turn < 3; ++turn) {
+    MPI_Barrier(comm.get());
+    overfill();
+    EXPECT_EQ(heap_watch::live(), 0U) << turn;
   }
 }
 
