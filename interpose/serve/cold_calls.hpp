@@ -1,5 +1,5 @@
 // The first blocking exchanges on a communicator, which go to the MPI library: taquin's set-up of a communicator does
-// not pay off for one that is used once or twice.
+// not pay off for one that is used a few times.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@ namespace taquin::interpose {
 
 /// How many of a communicator's blocking exchanges these are. MPI orders them identically on all ranks, so all ranks
 /// count identically; nothing else is checked, because the settings of all ranks were compared at the start.
-inline constexpr int most_cold_calls = 2;
+inline constexpr int most_cold_calls = 3;
 
 /// Counts a blocking exchange on an intracommunicator; true for one of the first. Never if a variable or a rule
 /// specifies how exchanges are done. Local.

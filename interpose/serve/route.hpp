@@ -99,12 +99,13 @@ template <class Make, class Native>
 int serve(MPI_Comm comm, const void* site, Make&& make, Native&& native) noexcept {
   return in_frame(comm, workloads::call_form::blocking, native, [&] {
     const settings& s = settings::get();
+    const bool cold = s.route && is_cold(comm);
+    if (cold && !observing()) return native();
     const exchange x = off_devices(make());
     std::optional<call_event> observed;
     if (observing())
       observed.emplace(comm, static_cast<workloads::call_kind>(x.kind), workloads::call_form::blocking, site);
     outcome o;
-    const bool cold = s.route && is_cold(comm);
     const bool passed_on = !s.route || cold || (observed && observed->sampled());
     if (observed && passed_on)
       o.reason = cold ? reasons::first_call : !s.route ? reasons::only_recorded : reasons::sampled;

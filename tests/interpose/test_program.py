@@ -159,4 +159,4 @@ def test_petsc_exchanges_alike(run, ranks):
 @needs("boost_mpi")
 @pytest.mark.parametrize("ranks", counts(2, 4))
 def test_boost_exchanges_alike(run, ranks):
-    alike(run, ranks, "algorithms +native 2, shared_memory 58\n", "boost_mpi")
+    alike(run, ranks, "algorithms +native 3, shared_memory 57\n", "boost_mpi")

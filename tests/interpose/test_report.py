@@ -14,7 +14,7 @@ def expected_report(run, *arguments):
 @pytest.mark.parametrize("settings, told", [
     ({"TAQUIN_ALGORITHM": "pairwise"}, "^taquin: report of 2 ranks.*all-to-all calls +6, 96 B sent.*waiting, transfer.*"
                                        "algorithms +pairwise 6.*peak scratch memory"),
-    ({"TAQUIN_MEMORY": 10, "TAQUIN_SHARED_MEMORY": 0}, "left to MPI +4 blocking: no algorithm fits within the 10 bytes"),
+    ({"TAQUIN_MEMORY": 10, "TAQUIN_SHARED_MEMORY": 0}, "left to MPI +3 blocking: no algorithm fits within the 10 bytes"),
     ({}, "left to MPI +3 blocking: off: by MPI_Pcontrol"),
 ], ids=["calls_and_algorithms", "fallbacks", "calls_while_taquin_is_switched_off"])
 def test_report_summary_tells(run, settings, told):

@@ -88,18 +88,6 @@ TEST_F(bruck_regular, gives_the_mpi_librarys_result_in_every_layout) {
           }
 }
 
-TEST_F(bruck_regular, moves_nothing_of_a_type_without_data) {
-  MPI_Datatype empty = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(0, MPI_INT, &empty);
-  MPI_Type_commit(&empty);
-  for (const auto* a : detail::algorithms())
-    if (a->name.find("bruck") != std::string_view::npos) {
-      SCOPED_TRACE(a->name);
-      compare({empty, empty, 3, 3, 1, 1}, {.algorithm = std::string(a->name)}, false);
-    }
-  MPI_Type_free(&empty);
-}
-
 // Blocks that lie one before the other: Open MPI 4.1 takes vectors with a stride of minus one byte for ascending ones.
 TEST_F(bruck_regular, serves_equal_blocks_in_any_order) {
   const auto p = static_cast<std::size_t>(ranks_);

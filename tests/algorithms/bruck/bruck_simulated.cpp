@@ -153,7 +153,9 @@ TEST(bruck, synchronizes_all_ranks_unless_blocks_are_empty) {
 }
 
 TEST(bruck, sends_nothing_when_blocks_are_empty) {
-  for (const algorithm* a : family) EXPECT_EQ(run_regular(*a, {7, 0}, {.bruck = {.radix = 2}}, delivery::eager), 0U);
+  for (const algorithm* a : family)
+    for (const regular_problem& empty : {regular_problem{7, 0}, {7, 3, element::bytes(0)}})
+      EXPECT_EQ(run_regular(*a, empty, {.bruck = {.radix = 2}}, delivery::eager), 0U) << a->name;
 }
 
 }  // namespace
