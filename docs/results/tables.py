@@ -87,6 +87,21 @@ def node(kind):
           [(size(b), *(node_cell(cells.get((b, p))) for p in ranks)) for b in sorted({r["bytes_per_pair"] for r in rows})])
 
 
+def few_calls():
+    """Communicators of a few calls: the median ratio of runs, and the smallest and largest."""
+    runs = {}
+    for line in (RESULTS / "node/few-calls.txt").read_text(encoding="utf-8").splitlines():
+        ranks, calls, library, own = line.split()
+        runs.setdefault((int(ranks), int(calls)), []).append((float(library) / 1e6, float(own) / 1e6))
+    rows = []
+    for (ranks, calls), times in sorted(runs.items()):
+        ratios = [own / library for library, own in times]
+        library, own = (statistics.median(one) for one in zip(*times))
+        rows.append((str(ranks), str(calls), duration(library), duration(own),
+                     f"{statistics.median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"))
+    table(("ranks", "calls", "MPI library", "taquin", "relative to the MPI library"), rows)
+
+
 def node_mpich():
     """All kinds side by side, for 2 ranks."""
     rows = records("node/mpich.json")
