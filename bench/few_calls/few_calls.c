@@ -30,8 +30,7 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Barrier(comm);
     const double begin = MPI_Wtime();
-    for (int i = 0; i < calls; ++i)
-      MPI_Alltoallv(send, counts, displs, MPI_BYTE, recv, counts, displs, MPI_BYTE, comm);
+    for (int i = 0; i < calls; ++i) MPI_Alltoallv(send, counts, displs, MPI_BYTE, recv, counts, displs, MPI_BYTE, comm);
     const double own = MPI_Wtime() - begin;
     MPI_Allreduce(&own, &times[n], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Comm_free(&comm);

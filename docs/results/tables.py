@@ -390,8 +390,8 @@ def check():
         sys.exit("\n".join(wrong))
 
 
-MADE = {"record": record, "node": node, "node_mpich": node_mpich, "in_place": in_place, "in_place_scale": in_place_scale,
-        "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
+MADE = {"record": record, "node": node, "node_mpich": node_mpich, "few_calls": few_calls, "in_place": in_place,
+        "in_place_scale": in_place_scale, "bruck": bruck, "irregular": irregular, "redistribution": redistribution, "migrating": migrating, "columns": columns,
         "fftw": fftw, "scalapack": scalapack, "scalapack_programs": scalapack_programs, "many_ranks": many_ranks, "limits": limits,
         "nodes": nodes, "hosts": hosts, "programs": programs, "particles": particles,
         "predicted_ranks": predicted_ranks, "predicted_two_phase": predicted_two_phase, "predicted_sparse": predicted_sparse,

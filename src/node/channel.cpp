@@ -147,8 +147,8 @@ bool channel::join(std::span<const node_member> all) {
     if (rank != rank_) mapped = parts_.attach(rank, all[as_size(rank)].part) && mapped;
   const int next = (rank_ + 1) % size_;
   const auto ask = [&] { return can_copy(all[as_size(next)]); };
-  single_copies_ = mapped && all[as_size(rank_)].enabled == 3 &&
-                   (size_ == 1 ? ask() : arena::of_process().permits(part(next), ask));
+  single_copies_ =
+      mapped && all[as_size(rank_)].enabled == 3 && (size_ == 1 ? ask() : arena::of_process().permits(part(next), ask));
   const reach mine = !mapped ? reach::none : single_copies_ ? reach::copies : reach::all;
   word(rank_, join_word).store(static_cast<std::uint64_t>(mine), std::memory_order_release);
   for (int k = 1; mapped && k < size_; ++k) {
