@@ -7,8 +7,8 @@ build=$(realpath "$1")
 for _ in $(seq "${2:-9}"); do
   for ranks in 2 4 8; do
     for calls in 1 3 4 20; do
-      time() { mpirun -n "$ranks" env "$@" "$build/bin/bench_few_calls" "$calls" 300 < /dev/null; }
-      echo "$ranks $calls $(time LD_PRELOAD=) $(time LD_PRELOAD="$build/lib/libtaquin_interpose.so")"
+      measure() { mpirun -n "$ranks" env "$@" "$build/bin/bench_few_calls" "$calls" 300 < /dev/null; }
+      echo "$ranks $calls $(measure LD_PRELOAD=) $(measure LD_PRELOAD="$build/lib/libtaquin_interpose.so")"
     done
   done
 done

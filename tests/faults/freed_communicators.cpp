@@ -1,6 +1,5 @@
 // Communicators that taquin makes are freed only when no rank can still send on them: MPI libraries give the context of
 // a freed communicator to the next one, which would receive these messages, or crash by them.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -16,6 +15,7 @@
 
 #include "faults/layer.hpp"
 #include "support/instruments.hpp"
+#include "support/next_function.hpp"
 #include "support/world.hpp"
 
 namespace {
@@ -29,22 +29,20 @@ int failed_tests = 0;
 }  // namespace
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* created) {
-  using function = int(MPI_Comm, MPI_Group, int, MPI_Comm*);
-  static auto* const next = reinterpret_cast<function*>(dlsym(RTLD_NEXT, "PMPI_Comm_create_group"));
+  static auto* const next = taquin::test::next_function<decltype(PMPI_Comm_create_group)>("PMPI_Comm_create_group");
   const int code = next(comm, group, tag, created);
   if (code == MPI_SUCCESS) made.at(makes++ % made.size()) = *created;
   return code;
 }
 
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
-  static auto* const next = reinterpret_cast<int (*)(MPI_Comm*)>(dlsym(RTLD_NEXT, "PMPI_Comm_free"));
+  static auto* const next = taquin::test::next_function<decltype(PMPI_Comm_free)>("PMPI_Comm_free");
   if (std::ranges::find(made, *comm) != made.end()) ++freed;
   return next(comm);
 }
 
 extern "C" int PMPI_Testall(int n, MPI_Request* requests, int* done, MPI_Status* statuses) {
-  using function = int(int, MPI_Request*, int*, MPI_Status*);
-  static auto* const next = reinterpret_cast<function*>(dlsym(RTLD_NEXT, "PMPI_Testall"));
+  static auto* const next = taquin::test::next_function<decltype(PMPI_Testall)>("PMPI_Testall");
   if (tests_fail) ++failed_tests;
   return tests_fail ? MPI_ERR_OTHER : next(n, requests, done, statuses);
 }

@@ -1,7 +1,6 @@
 // The program's definitions precede those of shared libraries. Freed memory is overwritten immediately.
 #include "faults/late_layer.hpp"
 
-#include <dlfcn.h>
 #include <malloc.h>
 #include <mpi.h>
 #include <sys/uio.h>
@@ -16,6 +15,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "support/next_function.hpp"
 
 namespace taquin::test {
 
@@ -79,11 +80,6 @@ part part_of(const void* begin, int count, MPI_Datatype type) {
   return {begin, static_cast<std::size_t>(count) * static_cast<std::size_t>(size)};
 }
 
-template <class F>
-F next(const char* name) {
-  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 void at_message(int n, void (*what)()) noexcept {
@@ -123,7 +119,7 @@ void operator delete(void* memory, std::size_t) noexcept { operator delete(memor
 using namespace taquin::test;
 
 extern "C" int PMPI_Issend(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Issend)>("PMPI_Issend");
+  static auto* const real = next_function<decltype(PMPI_Issend)>("PMPI_Issend");
   posts_message();
   const int code = real(b, n, t, to, tag, c, r);
   posted()[*r] = part_of(b, n, t);
@@ -138,26 +134,26 @@ extern "C" int PMPI_Send_init(const void* b, int n, MPI_Datatype t, int to, int 
   return code;
 }
 extern "C" int PMPI_Start(MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Start)>("PMPI_Start");
+  static auto* const real = next_function<decltype(PMPI_Start)>("PMPI_Start");
   posts_message();
   return real(r);
 }
 extern "C" int PMPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Irecv)>("PMPI_Irecv");
+  static auto* const real = next_function<decltype(PMPI_Irecv)>("PMPI_Irecv");
   posts_message();
   const int code = real(b, n, t, from, tag, c, r);
   posted().erase(*r);
   return code;
 }
 extern "C" int PMPI_Recv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* s) {
-  static auto* const real = next<decltype(&PMPI_Recv)>("PMPI_Recv");
+  static auto* const real = next_function<decltype(PMPI_Recv)>("PMPI_Recv");
   posts_message();
   return real(b, n, t, from, tag, c, s);
 }
-#define TAQUIN_FAILING_POLL(name, parameters, arguments)              \
-  extern "C" int PMPI_##name parameters {                             \
-    static auto* const real = next<int(*) parameters>("PMPI_" #name); \
-    return poll_fails() ? MPI_ERR_OTHER : real arguments;             \
+#define TAQUIN_FAILING_POLL(name, parameters, arguments)                    \
+  extern "C" int PMPI_##name parameters {                                   \
+    static auto* const real = next_function<int parameters>("PMPI_" #name); \
+    return poll_fails() ? MPI_ERR_OTHER : real arguments;                   \
   }
 TAQUIN_FAILING_POLL(Test, (MPI_Request * r, int* done, MPI_Status* s), (r, done, s))
 TAQUIN_FAILING_POLL(Testall, (int n, MPI_Request* r, int* done, MPI_Status* s), (n, r, done, s))
@@ -165,7 +161,7 @@ TAQUIN_FAILING_POLL(Testsome, (int n, MPI_Request* r, int* done, int* which, MPI
 TAQUIN_FAILING_POLL(Iprobe, (int from, int tag, MPI_Comm c, int* found, MPI_Status* s), (from, tag, c, found, s))
 
 extern "C" int PMPI_Request_free(MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Request_free)>("PMPI_Request_free");
+  static auto* const real = next_function<decltype(PMPI_Request_free)>("PMPI_Request_free");
   int done = 1;
   if (const auto found = posted().find(*r); found != posted().end()) {
     PMPI_Request_get_status(*r, &done, MPI_STATUS_IGNORE);

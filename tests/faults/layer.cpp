@@ -1,7 +1,6 @@
 // Stands between the library and the MPI library: the program's definitions come before those of shared libraries.
 #include "faults/layer.hpp"
 
-#include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -13,6 +12,8 @@
 #include <new>
 #include <optional>
 #include <utility>
+
+#include "support/next_function.hpp"
 
 namespace taquin::test {
 
@@ -116,10 +117,10 @@ extern "C" int sched_yield() noexcept {
   return static_cast<int>(syscall(SYS_sched_yield));
 }
 
-#define TAQUIN_FAULTY_BY(fails, name, parameters, arguments)                                        \
-  extern "C" int PMPI_##name parameters {                                                           \
-    static auto* const next = reinterpret_cast<int(*) parameters>(dlsym(RTLD_NEXT, "PMPI_" #name)); \
-    return taquin::test::fails() ? MPI_ERR_OTHER : next arguments;                                  \
+#define TAQUIN_FAULTY_BY(fails, name, parameters, arguments)                              \
+  extern "C" int PMPI_##name parameters {                                                 \
+    static auto* const next = taquin::test::next_function<int parameters>("PMPI_" #name); \
+    return taquin::test::fails() ? MPI_ERR_OTHER : next arguments;                        \
   }
 #define TAQUIN_FAULTY(name, parameters, arguments) TAQUIN_FAULTY_BY(call_fails, name, parameters, arguments)
 

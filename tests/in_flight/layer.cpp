@@ -1,9 +1,9 @@
 #include "in_flight/layer.hpp"
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include "harness/message_counts.hpp"
+#include "support/next_function.hpp"
 
 namespace taquin::test::flood {
 
@@ -60,13 +60,13 @@ std::size_t bytes(int count, MPI_Datatype type) {
 }
 }  // namespace
 
-#define TAQUIN_COUNTED(name, parameters, arguments, before, after)                                  \
-  extern "C" int PMPI_##name parameters {                                                           \
-    static auto* const next = reinterpret_cast<int(*) parameters>(dlsym(RTLD_NEXT, "PMPI_" #name)); \
-    before;                                                                                         \
-    const int code = next arguments;                                                                \
-    after;                                                                                          \
-    return code;                                                                                    \
+#define TAQUIN_COUNTED(name, parameters, arguments, before, after)                        \
+  extern "C" int PMPI_##name parameters {                                                 \
+    static auto* const next = taquin::test::next_function<int parameters>("PMPI_" #name); \
+    before;                                                                               \
+    const int code = next arguments;                                                      \
+    after;                                                                                \
+    return code;                                                                          \
   }
 
 TAQUIN_COUNTED(Isend, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r),

@@ -1,6 +1,5 @@
 // Objects that taquin keeps per communicator: the private communicator, and the owners of tags. Run with room for three
 // private communicators and for four plans on each.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,16 +10,12 @@
 #include <vector>
 
 #include "mpi/owned.hpp"
+#include "support/next_function.hpp"
 #include "support/world.hpp"
 
 namespace {
 
 int error_handlers = 0;  // that taquin has got from communicators and not freed
-
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
 
 }  // namespace
 
@@ -28,12 +23,12 @@ extern "C" {
 
 int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
   ++error_handlers;
-  return next<decltype(PMPI_Comm_get_errhandler)>("PMPI_Comm_get_errhandler")(comm, handler);
+  return taquin::test::next_function<decltype(PMPI_Comm_get_errhandler)>("PMPI_Comm_get_errhandler")(comm, handler);
 }
 
 int PMPI_Errhandler_free(MPI_Errhandler* handler) {
   --error_handlers;
-  return next<decltype(PMPI_Errhandler_free)>("PMPI_Errhandler_free")(handler);
+  return taquin::test::next_function<decltype(PMPI_Errhandler_free)>("PMPI_Errhandler_free")(handler);
 }
 
 }  // extern "C"

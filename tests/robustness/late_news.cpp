@@ -1,13 +1,13 @@
 // A rank whose timeout ends while others enter a call of the MPI library that they cannot abort: it sees late that all
 // ranks have arrived. This process sees no news for a while: its PMPI_Test and PMPI_Testsome report that requests are
 // pending, and its PMPI_Iprobe that there is no message.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <chrono>
 #include <thread>
 
+#include "support/next_function.hpp"
 #include "support/world.hpp"
 #include "taquin/taquin.hpp"
 
@@ -26,36 +26,31 @@ void started(deaf what) {
   deaf_until = clock_type::now() + deaf_time;
 }
 
-template <class F>
-F next(const char* name) {
-  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 extern "C" int PMPI_Iallreduce(const void* from, void* to, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c,
                                MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Iallreduce)>("PMPI_Iallreduce");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Iallreduce)>("PMPI_Iallreduce");
   const int code = real(from, to, n, t, op, c, r);
   started(deaf::in_reduction);
   return code;
 }
 
 extern "C" int PMPI_Ibarrier(MPI_Comm c, MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Ibarrier)>("PMPI_Ibarrier");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Ibarrier)>("PMPI_Ibarrier");
   const int code = real(c, r);
   started(deaf::in_barrier);
   return code;
 }
 
 extern "C" int PMPI_Isend(const void* from, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) {
-  static auto* const real = next<decltype(&PMPI_Isend)>("PMPI_Isend");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Isend)>("PMPI_Isend");
   started(deaf::in_message);
   return real(from, n, t, to, tag, c, r);
 }
 
 extern "C" int PMPI_Iprobe(int from, int tag, MPI_Comm c, int* there, MPI_Status* s) {
-  static auto* const real = next<decltype(&PMPI_Iprobe)>("PMPI_Iprobe");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Iprobe)>("PMPI_Iprobe");
   if (clock_type::now() >= deaf_until) return real(from, tag, c, there, s);
   std::this_thread::yield();
   *there = 0;
@@ -63,7 +58,7 @@ extern "C" int PMPI_Iprobe(int from, int tag, MPI_Comm c, int* there, MPI_Status
 }
 
 extern "C" int PMPI_Test(MPI_Request* r, int* done, MPI_Status* s) {
-  static auto* const real = next<decltype(&PMPI_Test)>("PMPI_Test");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Test)>("PMPI_Test");
   if (clock_type::now() >= deaf_until) return real(r, done, s);
   std::this_thread::yield();
   *done = 0;
@@ -71,7 +66,7 @@ extern "C" int PMPI_Test(MPI_Request* r, int* done, MPI_Status* s) {
 }
 
 extern "C" int PMPI_Testsome(int n, MPI_Request r[], int* done, int numbers[], MPI_Status s[]) {
-  static auto* const real = next<decltype(&PMPI_Testsome)>("PMPI_Testsome");
+  static auto* const real = taquin::test::next_function<decltype(PMPI_Testsome)>("PMPI_Testsome");
   if (clock_type::now() >= deaf_until) return real(n, r, done, numbers, s);
   std::this_thread::yield();
   *done = 0;

@@ -1,6 +1,5 @@
 // Sparse exchanges of ranks that share no memory, whose headers and small data are in the messages of one agreement:
 // functions that stand before the MPI library's count messages and bytes.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "mpi/communicator.hpp"
 #include "node/internode.hpp"
 #include "support/named_memory.hpp"
+#include "support/next_function.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
@@ -26,24 +26,20 @@ namespace {
 int messages = 0;    // of this rank
 int reductions = 0;  // an agreement after the first is one
 
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 extern "C" {
 
 int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   ++messages;
-  return next<decltype(PMPI_Isend)>("PMPI_Isend")(data, count, type, to, tag, comm, request);
+  return taquin::test::next_function<decltype(PMPI_Isend)>("PMPI_Isend")(data, count, type, to, tag, comm, request);
 }
 
 int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                     MPI_Request* request) {
   ++reductions;
-  return next<decltype(PMPI_Iallreduce)>("PMPI_Iallreduce")(from, to, count, type, op, comm, request);
+  return taquin::test::next_function<decltype(PMPI_Iallreduce)>("PMPI_Iallreduce")(from, to, count, type, op, comm,
+                                                                                   request);
 }
 
 }  // extern "C"

@@ -1,6 +1,5 @@
 // How many messages of a sparse exchange are on their way that no receive waits for: counted at both ends, in memory
 // that all ranks share, by functions that stand before the MPI library's.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "algorithms/sparse/algorithm.hpp"
 #include "mpi/communicator.hpp"
+#include "support/next_function.hpp"
 #include "support/world.hpp"
 #include "taquin/error.hpp"
 #include "taquin/sparse.hpp"
@@ -84,14 +84,9 @@ void awaits(int from, int tag) {
 }
 
 template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-template <class Function>
 int completes(const char* name, int n, MPI_Request* requests, int* done, int* numbers, MPI_Status* statuses) {
   const std::vector<MPI_Request> before(requests, requests + n);
-  const int code = next<Function>(name)(n, requests, done, numbers, statuses);
+  const int code = taquin::test::next_function<Function>(name)(n, requests, done, numbers, statuses);
   for (int i = 0; i < *done; ++i)  // MPI_UNDEFINED is negative
     if (receives.erase(before[static_cast<std::size_t>(numbers[i])]) > 0)
       taken(statuses[i].MPI_SOURCE, statuses[i].MPI_TAG);
@@ -104,21 +99,24 @@ extern "C" {
 
 int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   sent(to, tag);
-  const int code = next<decltype(PMPI_Isend)>("PMPI_Isend")(data, count, type, to, tag, comm, request);
+  const int code =
+      taquin::test::next_function<decltype(PMPI_Isend)>("PMPI_Isend")(data, count, type, to, tag, comm, request);
   receives.erase(*request);  // that of a receive which was completed by other functions
   return code;
 }
 
 int PMPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   sent(to, tag);
-  const int code = next<decltype(PMPI_Issend)>("PMPI_Issend")(data, count, type, to, tag, comm, request);
+  const int code =
+      taquin::test::next_function<decltype(PMPI_Issend)>("PMPI_Issend")(data, count, type, to, tag, comm, request);
   receives.erase(*request);
   return code;
 }
 
 int PMPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
   awaits(from, tag);
-  const int code = next<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
+  const int code =
+      taquin::test::next_function<decltype(PMPI_Irecv)>("PMPI_Irecv")(data, count, type, from, tag, comm, request);
   receives.insert(*request);
   return code;
 }
@@ -132,7 +130,8 @@ int PMPI_Waitsome(int n, MPI_Request* requests, int* done, int* numbers, MPI_Sta
 }
 
 int PMPI_Improbe(int from, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status) {
-  const int code = next<decltype(PMPI_Improbe)>("PMPI_Improbe")(from, tag, comm, found, message, status);
+  const int code =
+      taquin::test::next_function<decltype(PMPI_Improbe)>("PMPI_Improbe")(from, tag, comm, found, message, status);
   if (code == MPI_SUCCESS && *found != 0) {
     awaits(status->MPI_SOURCE, tag);
     taken(status->MPI_SOURCE, tag);
