@@ -103,7 +103,7 @@ void on_rank_0(int rank, const std::function<void()>& work) {
       fault = e.what();
     }
   }
-  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw harness::failure(*any);
 }
 
 int execute_calibrate(const calibrate_arguments& a, count_t most, int rank, int ranks) {

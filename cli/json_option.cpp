@@ -18,7 +18,8 @@ void write_text(const std::string& path, const std::string& text) {
     fmt::print("{}", text);
     return;
   }
-  if (const auto why = detail::replace_file(path, text)) throw failure(fmt::format("cannot write {}: {}", path, *why));
+  if (const auto why = detail::replace_file(path, text))
+    throw harness::failure(fmt::format("cannot write {}: {}", path, *why));
 }
 
 }  // namespace taquin::cli

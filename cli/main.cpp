@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     try {
       const int status = work();
       if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
-      throw failure("cannot write to standard output");  // the reason may be that of an earlier line
+      throw taquin::harness::failure("cannot write to standard output");  // the reason may be that of an earlier line
     } catch (const usage& e) {
       print_once({}, fmt::format("taquin {}: {}\n", sub->get_name(), e.what()));
       return usage_status;

@@ -100,7 +100,7 @@ std::string page_of(const CLI::App& app, bool whole) {
 
 void write(const std::filesystem::path& file, const std::string& text) {
   if (const auto why = detail::replace_file(file.string(), text))
-    throw failure(fmt::format("cannot write {}: {}", file.string(), *why));
+    throw harness::failure(fmt::format("cannot write {}: {}", file.string(), *why));
 }
 
 struct manual_arguments {

@@ -154,7 +154,7 @@ int execute_redistribute(const redistribute_choices& c, int rank, int ranks) {
       });
 }
 
-std::string footer() {
+std::string redistribute_footer() {
   return block_workload_help() + R"(
 Blocks are moved in place; "native" is the MPI library's alltoallv of the same bytes between the same ranks, out of
 place. Any wrong byte makes the exit status 1.
@@ -199,7 +199,7 @@ std::function<int()> set_up_redistribute(CLI::App& app) {
   app.add_option("--seed", a->seed, "of random workloads")->capture_default_str();
   a->layouts.flags.add_to(app);
   app.add_flag("--relabel", a->layouts.relabel, "give the target's positions to the ranks that move the fewest bytes");
-  app.footer(footer());
+  app.footer(redistribute_footer());
   return [a] {
     if (a->layouts.flags.given()) {
       a->layouts.memory = a->memory;

@@ -29,22 +29,24 @@ constexpr std::string_view place_of_data = "@TAQUIN_DATA@";
 std::string empty_page() {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
+  if (failed) throw harness::failure(fmt::format("cannot determine the folder of this program: {}", failed.message()));
   const auto path = self.parent_path().parent_path() / "share" / "taquin" / "report.html";
   std::ifstream in(path, std::ios::binary);
   if (!in)
-    throw failure(
+    throw harness::failure(
         "this build of taquin has no report page: it is made at build time with Node.js 18 or later and npm; install "
         "them, configure and build again");
   std::ostringstream text;
   text << in.rdbuf();
   std::string page = std::move(text).str();
-  if (page.find(place_of_data) == std::string::npos) throw failure(fmt::format("{} is damaged", path.string()));
+  if (page.find(place_of_data) == std::string::npos)
+    throw harness::failure(fmt::format("{} is damaged", path.string()));
   return page;
 }
 
 void write(const std::string& path, const std::string& text) {
-  if (const auto why = detail::replace_file(path, text)) throw failure(fmt::format("cannot write {}: {}", path, *why));
+  if (const auto why = detail::replace_file(path, text))
+    throw harness::failure(fmt::format("cannot write {}: {}", path, *why));
 }
 
 int execute_report_page(const report_page_arguments& a) {
@@ -64,7 +66,7 @@ int execute_report_page(const report_page_arguments& a) {
       data["problems"].push_back({{"name", file}, {"what", what}});
     }
   }
-  if (data["files"].empty()) throw failure("no file that can be shown: no page is written");
+  if (data["files"].empty()) throw harness::failure("no file that can be shown: no page is written");
   page.replace(page.find(place_of_data), place_of_data.size(), html_safe(data));
   write(a.output, page);
   fmt::print("{} written: {} of {} files, {} bytes\n", a.output, data["files"].size(), a.files.size(), page.size());

@@ -136,7 +136,7 @@ void make_buffers(std::optional<arenas>& buffers, std::pmr::memory_resource* fro
     fault = fmt::format("a rank lacks the memory for buffers of {} sent per rank; choose a smaller -b",
                         show_size(test.bytes_per_rank()));
   }
-  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw harness::failure(*any);
 }
 
 // The records of all contenders of a case, or of those that have run so far.
@@ -265,7 +265,7 @@ int execute_run(const run_choices& c, int rank, int ranks) {
   return status;
 }
 
-std::string footer() {
+std::string run_footer() {
   return workload_help() + R"(
 Times are the slowest rank's, after a barrier; the median of the repetitions and its 95% confidence interval after
 Tukey's outlier filter. "ratio" is the median of the ratios to the MPI library's own call measured just before or after, in turn.
@@ -346,7 +346,7 @@ std::function<int()> set_up_run(CLI::App& app) {
   add_measuring_flags(app, *a);
   add_output_flags(app, *a);
   add_option_flags(app, a->opts);
-  app.footer(footer());
+  app.footer(run_footer());
   return [a] {
     if (a->collective == "sparse") return run_sparse(sparse_arguments(*a));
     const run_choices c = interpret(*a);

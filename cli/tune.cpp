@@ -99,7 +99,7 @@ std::vector<detail::measured_point> measure_cell(const cell& c, int ranks, int r
   std::vector<detail::measured_point> points;
   for (const auto& one : contenders) {
     if (one.raw || one.fault) continue;
-    if (one.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", one.requested, one.wrong));
+    if (one.wrong != 0) throw harness::failure(fmt::format("{} gave {} wrong bytes", one.requested, one.wrong));
     const timing t = timing_of(one.seconds);
     points.push_back({.algorithm = one.requested,
                       .ranks = ranks,
@@ -141,7 +141,7 @@ void write(int rank, const std::string& file, const detail::profile& p) {
       fault = e.what();
     }
   }
-  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw failure(*any);
+  if (const auto any = any_failure(fault, MPI_COMM_WORLD)) throw harness::failure(*any);
 }
 
 int execute_tune(const tune_arguments& a, int rank, int ranks) {

@@ -70,7 +70,7 @@ std::map<std::string, timing> times_of(const workloads::traffic& t, const worklo
   std::map<std::string, timing> times;
   for (const contender& c : contenders) {
     if (c.raw || c.fault) continue;
-    if (c.wrong != 0) throw failure(fmt::format("{} gave {} wrong bytes", c.requested, c.wrong));
+    if (c.wrong != 0) throw harness::failure(fmt::format("{} gave {} wrong bytes", c.requested, c.wrong));
     times[c.requested] = timing_of(c.seconds);
   }
   return times;

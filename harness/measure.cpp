@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "algorithms/algorithm.hpp"
+#include "harness/repetitions.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
 #include "harness/why_not.hpp"
@@ -19,15 +20,10 @@ namespace taquin::harness {
 
 namespace {
 
-constexpr int least_repetitions = 10;
-constexpr int most_repetitions = 200;
 constexpr int least_until = 50;      // a few consecutive ones agree with each other and not with the next few
-constexpr double seconds_each = 2;   // per contender, verification included
 constexpr double longest_each = 30;  // where an interval is to become narrow
-constexpr double shortest = 1e-3;    // a repetition
-constexpr int most_inner = 10000;
-constexpr int before_dropping = 4;  // repetitions
-constexpr double until_saved = 1;   // measured seconds
+constexpr int before_dropping = 4;   // repetitions
+constexpr double until_saved = 1;    // measured seconds
 
 // The calls of one contender, as they are made and run for the first time. An error that all ranks of a communicator
 // have disqualifies it.

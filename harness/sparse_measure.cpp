@@ -7,6 +7,7 @@
 
 #include "base/sizes.hpp"
 #include "harness/pattern.hpp"
+#include "harness/repetitions.hpp"
 #include "harness/session.hpp"
 #include "harness/statistics.hpp"
 #include "mpi/check.hpp"
@@ -96,12 +97,6 @@ class runner {
   sparse_arrived arrived_;
   std::uint64_t exchanges_ = 0;
 };
-
-constexpr int least_repetitions = 10;
-constexpr int most_repetitions = 200;
-constexpr double seconds_each = 2;  // per contender, verification included
-constexpr double shortest = 1e-3;   // a repetition
-constexpr int most_inner = 10000;
 
 // So many exchanges that the fastest takes long enough for the clock.
 int calibrate(const std::vector<runner*>& racing) {

@@ -61,7 +61,7 @@ struct rank_state {
 };
 
 /// An event: a rank continues, or a message's first byte reaches its receiver's port.
-struct event {
+struct rank_event {
   seconds time = 0;
   std::uint64_t order = 0;
   std::size_t rank = 0;
@@ -70,13 +70,13 @@ struct event {
   bool arrives = false;
   message_cost cost{};
   count_t bytes = 0;
-  bool operator>(const event& other) const noexcept {
+  bool operator>(const rank_event& other) const noexcept {
     return std::tie(time, order) > std::tie(other.time, other.order);
   }
 };
 
 /// Messages of one sender, receiver and tag match in order.
-struct channel {
+struct pair_channel {
   std::vector<arrival> arrived;        // no receive is posted yet
   std::vector<std::uint32_t> awaited;  // receives that are posted
 };
@@ -117,7 +117,7 @@ class evaluation {
 
   std::vector<seconds> run() {
     while (!events_.empty()) {
-      const event e = events_.top();
+      const rank_event e = events_.top();
       events_.pop();
       if (e.arrives) {
         arrive(e);
@@ -177,9 +177,9 @@ class evaluation {
 
   // A message and its receive match, whichever is first; true when the other one was there already.
   template <class Mine, class Other>
-  bool match(std::size_t key, std::vector<Mine> channel::*mine, const Mine& what, std::vector<Other> channel::*theirs,
-             Other& other) {
-    channel& c = channels_[key];
+  bool match(std::size_t key, std::vector<Mine> pair_channel::*mine, const Mine& what,
+             std::vector<Other> pair_channel::*theirs, Other& other) {
+    pair_channel& c = channels_[key];
     auto& waiting = c.*theirs;
     if (waiting.empty()) {
       (c.*mine).push_back(what);
@@ -209,7 +209,7 @@ class evaluation {
     const auto peer = as_size(m.peer);
     if (m.direction == message_direction::recv) {
       arrival a;
-      if (match(between(peer, rank, m.tag), &channel::awaited, index, &channel::arrived, a))
+      if (match(between(peer, rank, m.tag), &pair_channel::awaited, index, &pair_channel::arrived, a))
         st.ready.push({a.done, index, a.receiver});
       return;
     }
@@ -230,7 +230,7 @@ class evaluation {
   }
 
   // The first byte is there; the receiver's port transfers the rest.
-  void arrive(const event& e) {
+  void arrive(const rank_event& e) {
     rank_state& st = states_[e.rank];
     const arrival a{take_port(ports_for(e.rank, e.from).in, e.time, e.cost), e.cost.receiver};
     const seconds out = e.time - e.cost.latency;
@@ -241,7 +241,7 @@ class evaluation {
              {out, out + e.cost.port},
              {a.done - e.cost.port, a.done}});
     std::uint32_t index = 0;
-    if (!match(between(e.from, e.rank, e.tag), &channel::arrived, a, &channel::awaited, index)) return;
+    if (!match(between(e.from, e.rank, e.tag), &pair_channel::arrived, a, &pair_channel::awaited, index)) return;
     st.ready.push({a.done, index, a.receiver});
     go_on(e.rank, std::max(st.cpu, a.done));
   }
@@ -303,8 +303,8 @@ class evaluation {
   const std::function<void(const transfer&)>& seen_;
   std::vector<rank_state> states_;
   std::vector<node> nodes_;
-  std::unordered_map<std::size_t, channel> channels_;
-  earliest_first<event> events_;
+  std::unordered_map<std::size_t, pair_channel> channels_;
+  earliest_first<rank_event> events_;
   std::uint64_t order_ = 0;
 };
 

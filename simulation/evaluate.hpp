@@ -11,6 +11,11 @@
 
 namespace taquin::detail {
 
+/// So many bytes of a rank, wherever they begin.
+[[nodiscard]] inline region bytes_at(count_t n, place where = place::scratch) noexcept {
+  return {.count = n, .where = where};
+}
+
 /// A message as the ports see it: from when to when the sender's passes it, and then the receiver's.
 struct transfer {
   int from = 0;

@@ -20,8 +20,6 @@ namespace taquin::detail {
 
 namespace {
 
-region bytes_at(count_t n) noexcept { return {.count = n, .where = place::scratch}; }
-
 // The messages of one rank in one direction, within its node (0) and to other nodes (1).
 struct load {
   std::array<double, 2> messages{};

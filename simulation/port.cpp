@@ -7,7 +7,7 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t none = SIZE_MAX;
+constexpr std::size_t no_message = SIZE_MAX;
 
 }  // namespace
 
@@ -155,23 +155,23 @@ void simulated_port::moved(const unit_run& from, count_t to) {
 }
 
 std::size_t simulated_port::message_at_hand(const filter& f) const {
-  if (!f.messages) return none;
-  if (f.from < 0 && limits_.send_buffers == 0 && sends_ + limits_.reserved >= limits_.transfers) return none;
+  if (!f.messages) return no_message;
+  if (f.from < 0 && limits_.send_buffers == 0 && sends_ + limits_.reserved >= limits_.transfers) return no_message;
   for (std::size_t i = 0; i < inbox_.size(); ++i)
     if (f.from < 0 || inbox_[i].first == f.from) return i;
-  return none;
+  return no_message;
 }
 
 bool simulated_port::poll(const filter& f) {
   filter_ = f;
   const std::size_t m = message_at_hand(f);
   const bool transfer = f.transfers && !events_.empty();
-  if (!transfer && m == none) {
+  if (!transfer && m == no_message) {
     next_ = {event::kind::quiet, -1, 0, {}, {}};
     return std::exchange(quiet_, false);
   }
   quiet_ = false;
-  if (transfer && (m == none || network_.order_ == simulated_order::rounds || network_.random_() % 2 == 0)) {
+  if (transfer && (m == no_message || network_.order_ == simulated_order::rounds || network_.random_() % 2 == 0)) {
     next_ = events_.front();
     events_.pop_front();
     at_hand_ = static_cast<std::uint32_t>(events_.size());
@@ -207,7 +207,7 @@ bool simulated_port::ready() {
   if (suspends_test()) return true;
   if (withdraws_ >= 0) return network_.between(rank_, withdraws_).fetches.empty();
   if (swaps_ >= 0) return network_.pair(rank_, swaps_).swapped == swappable(swaps_);
-  return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != none;
+  return (filter_.transfers && !events_.empty()) || message_at_hand(filter_) != no_message;
 }
 
 }  // namespace taquin::detail

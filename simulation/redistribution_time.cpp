@@ -16,7 +16,7 @@ namespace {
 
 using unit = std::uint64_t;  // stands for a block, or a part of one
 
-struct rank_state {
+struct rank_tables {
   memory_budget budget;
   std::vector<unit> data;
   std::optional<store> units;
@@ -25,12 +25,10 @@ struct rank_state {
   std::uint64_t copied = 0;
 };
 
-region bytes_at(count_t n) noexcept { return {.count = n, .where = place::scratch}; }
-
 // Writes the schedules while the ranks run.
 class recorder {
  public:
-  recorder(std::vector<rank_state>& ranks, count_t unit_bytes, simulated_moves& to)
+  recorder(std::vector<rank_tables>& ranks, count_t unit_bytes, simulated_moves& to)
       : ranks_(ranks), unit_bytes_(unit_bytes), to_(to), sent_(ranks.size()) {
     for (std::size_t r = 0; r < ranks.size(); ++r)
       to_.schedules.emplace_back(std::pmr::new_delete_resource()).add_type(element::bytes(1));
@@ -101,7 +99,7 @@ class recorder {
     for (schedule& s : to_.schedules) s.end_round();
   }
 
-  std::vector<rank_state>& ranks_;
+  std::vector<rank_tables>& ranks_;
   count_t unit_bytes_;
   simulated_moves& to_;
   std::vector<std::uint64_t> sent_;
@@ -109,7 +107,7 @@ class recorder {
   std::vector<message> arriving_;  // in this round, of the one before
 };
 
-void fill(rank_state& s, const whole_map::of_rank& mine, std::size_t parts, const buffer_sizes& sizes) {
+void fill(rank_tables& s, const whole_map::of_rank& mine, std::size_t parts, const buffer_sizes& sizes) {
   const auto blocks = static_cast<count_t>(mine.ranks.size() * parts);
   s.data.resize(as_size(blocks));
   s.units.emplace(s.data.data(), blocks, 1, element::bytes(sizeof(unit)), sizes.staging_slots(), &s.budget);
@@ -169,10 +167,10 @@ std::optional<simulated_moves> simulate_redistribution(const redistribution_algo
   const auto choice = choose_buffers(problem, memory);
   if (!choice) return std::nullopt;
   simulated_network network(1, simulated_order::rounds);
-  std::vector<rank_state> ranks(all.of.size());
+  std::vector<rank_tables> ranks(all.of.size());
   std::vector<task> tasks;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    rank_state& s = ranks[r];
+    rank_tables& s = ranks[r];
     const buffer_sizes sizes = all.of[r].ranks.empty() ? without_blocks(*choice, problem) : choice->sizes;
     fill(s, all.of[r], choice->parts, sizes);
     s.m = {.memory = &s.budget,

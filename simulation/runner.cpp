@@ -36,11 +36,11 @@ struct pending {
   int rank = 0;
   std::uint32_t index = 0;        // into its schedule's messages
   std::size_t step = 0;           // the chain before it
-  std::uint32_t next = none;      // behind it in its channel
+  std::uint32_t next = none;      // behind it in its queue
   std::vector<std::byte> data{};  // eager sends
 };
 
-struct channel {  // from one rank to another: waiting sends or waiting receives, never both
+struct pair_queue {  // from one rank to another: waiting sends or waiting receives, never both
   std::uint32_t first = none;
   std::uint32_t last = none;
   message_direction direction = message_direction::send;
@@ -265,7 +265,7 @@ class simulation {
     const auto p = ranks_.size();
     const auto mine = as_size(rank);
     const auto other = as_size(m.peer);
-    channel& c = channels_[m.tag * p * p + (send ? mine * p + other : other * p + mine)];
+    pair_queue& c = channels_[m.tag * p * p + (send ? mine * p + other : other * p + mine)];
     state& st = states_[mine];
     const std::size_t lane = lane_of(rank, i);
     const std::uint32_t id = take(rank, i, st.chains[lane].steps);
@@ -330,7 +330,7 @@ class simulation {
   const watcher& deadline_;
   std::vector<state> states_;
   std::unordered_map<int, node_memory> nodes_;
-  std::unordered_map<std::size_t, channel> channels_;
+  std::unordered_map<std::size_t, pair_queue> channels_;
   std::deque<pending> pool_;
   std::vector<std::uint32_t> free_;
   std::deque<int> ready_;

@@ -1,4 +1,5 @@
 #include "base/sizes.hpp"
+#include "simulation/evaluate.hpp"
 #include "simulation/sparse_moves.hpp"
 
 namespace taquin::detail {
@@ -7,20 +8,18 @@ namespace {
 
 constexpr count_t receipt = 1;  // bytes of the acknowledgement of a message to its sender
 
-region bytes_at(count_t n, place where) noexcept { return {.count = n, .where = where}; }
-
 void add_messages(std::vector<schedule>& all, const whole_moves::round& round) {
   for (const auto& m : round.messages) {
-    all[as_size(m.from)].send(m.to, bytes_at(m.bytes, place::scratch));
-    all[as_size(m.to)].recv(m.from, bytes_at(m.bytes, place::scratch));
+    all[as_size(m.from)].send(m.to, bytes_at(m.bytes));
+    all[as_size(m.to)].recv(m.from, bytes_at(m.bytes));
   }
 }
 
 void add_receipts(std::vector<schedule>& all, const whole_moves::round& round) {
   for (schedule& s : all) s.end_round();
   for (const auto& m : round.messages) {
-    all[as_size(m.to)].send(m.from, bytes_at(receipt, place::scratch));
-    all[as_size(m.from)].recv(m.to, bytes_at(receipt, place::scratch));
+    all[as_size(m.to)].send(m.from, bytes_at(receipt));
+    all[as_size(m.from)].recv(m.to, bytes_at(receipt));
   }
 }
 

@@ -14,8 +14,6 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return as_size(i); }
-
 std::vector<count_t> in_a_row(const std::vector<count_t>& counts) {
   std::vector<count_t> displs(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), count_t{0});
@@ -77,14 +75,14 @@ std::vector<origin> whole_exchange::origins(int from, int to, count_t offset, co
 }
 
 whole_exchange::whole_exchange(int ranks, exchange::form kind)
-    : ranks_(ranks), kind_(kind), bytes_(at(ranks) * at(ranks)) {}
+    : ranks_(ranks), kind_(kind), bytes_(as_size(ranks) * as_size(ranks)) {}
 
 known_part whole_exchange::part(int rank) const {
-  std::vector<count_t> sent(at(ranks_));
-  std::vector<count_t> received(at(ranks_));
+  std::vector<count_t> sent(as_size(ranks_));
+  std::vector<count_t> received(as_size(ranks_));
   for (int peer = 0; peer < ranks_; ++peer) {
-    sent[at(peer)] = bytes(rank, peer);
-    received[at(peer)] = bytes(peer, rank);
+    sent[as_size(peer)] = bytes(rank, peer);
+    received[as_size(peer)] = bytes(peer, rank);
   }
   return {kind_, rank, std::move(sent), std::move(received)};
 }

@@ -14,8 +14,6 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return as_size(i); }
-
 // Bytes of a rank's scratch that a later round reads before it writes them, after each round.
 class scratch_use {
  public:
@@ -164,7 +162,7 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
   }
   const auto run = [&](int origin::*which, const watcher& deadline) {
     for (int rank = 0; rank < x.ranks(); ++rank) {
-      auto to = sent[at(rank)].begin();
+      auto to = sent[as_size(rank)].begin();
       for (int peer = 0; peer < x.ranks(); ++peer)
         for (const origin& o : x.origins(rank, peer, 0, x.bytes(rank, peer)))
           to = std::fill_n(to, o.bytes, static_cast<std::byte>(o.*which + 1));
@@ -172,14 +170,15 @@ std::vector<std::vector<whole_moves::block_list>> trace(const whole_exchange& x,
     run_simulated(ranks, delivery::eager, {}, deadline);
   };
   run(&origin::from, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    if (all[at(rank)].messages[index].direction == message_direction::send)
-      senders[at(rank)][index].assign(data.begin(), data.end());
+    if (all[as_size(rank)].messages[index].direction == message_direction::send)
+      senders[as_size(rank)][index].assign(data.begin(), data.end());
   });
   run(&origin::to, [&](int rank, std::uint32_t index, std::span<const std::byte> data) {
-    if (all[at(rank)].messages[index].direction != message_direction::send) return;
-    whole_moves::block_list& blocks = result[at(rank)][index];
+    if (all[as_size(rank)].messages[index].direction != message_direction::send) return;
+    whole_moves::block_list& blocks = result[as_size(rank)][index];
     for (std::size_t i = 0; i < data.size(); ++i) {
-      const std::pair<int, int> block{static_cast<int>(senders[at(rank)][index][i]) - 1, static_cast<int>(data[i]) - 1};
+      const std::pair<int, int> block{static_cast<int>(senders[as_size(rank)][index][i]) - 1,
+                                      static_cast<int>(data[i]) - 1};
       if (block.first >= 0 && (blocks.empty() || blocks.back() != block)) blocks.push_back(block);
     }
     std::ranges::sort(blocks);
@@ -205,7 +204,7 @@ std::size_t add_schedules(const whole_exchange& x, const std::vector<schedule>& 
       for (; m < s.rounds[i].messages_end; ++m)
         if (const message& each = s.messages[m]; each.direction == message_direction::send)
           to.all.send(to.first + when.of(r, m),
-                      {rank, to.members[at(each.peer)], s.bytes(each),
+                      {rank, to.members[as_size(each.peer)], s.bytes(each),
                        piggybacked.empty() ? whole_moves::block_list{} : std::move(piggybacked[r][m])});
       for (; c < s.rounds[i].copies_end; ++c)
         to.all.copy(to.first + when.begins(r, i),

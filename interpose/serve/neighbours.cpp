@@ -101,9 +101,8 @@ std::shared_ptr<neighbour_service> service_by(std::shared_ptr<neighbour_service>
 
 // A call of the communicator counts whatever its arguments are: other ranks cannot know those. The MPI
 // library reports invalid ones.
-bool is_valid(const neighbour_service& s, const taquin::exchange& x) {
-  return taquin::interpose::is_valid(x.send, s.destinations().size()) &&
-         taquin::interpose::is_valid(x.recv, s.sources().size());
+bool is_valid_call(const neighbour_service& s, const taquin::exchange& x) {
+  return is_valid(x.send, s.destinations().size()) && is_valid(x.recv, s.sources().size());
 }
 
 // Without a service the MPI library does all calls.
@@ -119,7 +118,7 @@ outcome blocking_by_library(const neighbour_service* s) {
 
 outcome start_by_library(const neighbour_service* s, const taquin::exchange& x) {
   if (s == nullptr) return without_service();
-  return is_valid(*s, x) ? s->start_by_library() : outcome{.reason = reasons::arguments};
+  return is_valid_call(*s, x) ? s->start_by_library() : outcome{.reason = reasons::arguments};
 }
 
 template <class Make, class Native>
@@ -132,7 +131,7 @@ int do_blocking(MPI_Comm comm, const void* site, kind what, Make&& make, Native&
     auto who = s == nullptr ? neighbour_service::by::library : s->next_blocking(x);
     outcome left;
     if (seen && who == neighbour_service::by::library) left = blocking_by_library(s.get());
-    if (s != nullptr && !is_valid(*s, x)) {
+    if (s != nullptr && !is_valid_call(*s, x)) {
       who = neighbour_service::by::library;
       left = {.reason = reasons::arguments};
     }
@@ -155,7 +154,7 @@ int do_nonblocking(MPI_Comm comm, const void* site, kind what, MPI_Request* requ
   return in_frame(comm, call_form::nonblocking, native, [&] {
     const taquin::exchange x = make();
     const auto s = service_by(neighbour_service::of, comm);
-    const bool valid = s != nullptr && is_valid(*s, x);
+    const bool valid = s != nullptr && is_valid_call(*s, x);
     if (s != nullptr) s->prepare_start();
     prepared_start<neighbour_call> prepared(comm, valid && s->candidate() != nullptr,
                                             [&] { return std::make_unique<neighbour_call>(s, x); });
@@ -189,7 +188,7 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     if (serves) {
       if (by == settings::persistent_by::plan) s->make_slots();
       made = on_all_ranks_or_none(comm, [&] {
-        auto call = is_valid(*s, x) ? std::make_unique<neighbour_call>(s, x) : nullptr;
+        auto call = is_valid_call(*s, x) ? std::make_unique<neighbour_call>(s, x) : nullptr;
         return call == nullptr ? nullptr : std::make_shared<tracked_request>(comm, std::move(call));
       });
     }
@@ -197,8 +196,8 @@ int make_persistent(MPI_Comm comm, const void* site, kind what, MPI_Request* req
     const int code = native();
     if (code != MPI_SUCCESS || made == nullptr) return code;
     if (observing()) {
-      const outcome left = s != nullptr && !serves && is_valid(*s, x) ? outcome{.reason = reasons::by_settings}
-                                                                      : start_by_library(s.get(), x);
+      const outcome left = s != nullptr && !serves && is_valid_call(*s, x) ? outcome{.reason = reasons::by_settings}
+                                                                           : start_by_library(s.get(), x);
       made->observe({name_persistent(comm), what, site, among_neighbours(comm, x, s.get()), left});
     }
     track(*request, std::move(made));

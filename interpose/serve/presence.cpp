@@ -45,7 +45,7 @@ struct leftovers {
 
 // Never destroyed: the program may end while messages are in flight. Its place is there from the beginning, because
 // MPI_Finalize must not run out of memory here.
-leftovers& kept() noexcept {
+leftovers& kept_leftovers() noexcept {
   alignas(leftovers) static std::array<std::byte, sizeof(leftovers)> place;
   static auto* const l = new (place.data()) leftovers;
   return *l;
@@ -79,7 +79,7 @@ int gather_presence(const world& w, clock::time_point end) {
   const auto others = static_cast<std::size_t>(w.ranks - 1);
   std::vector<MPI_Request> hello(others);
   std::vector<MPI_Request> stays(others);
-  leftovers& late = kept();
+  leftovers& late = kept_leftovers();
   late.values.assign(2 * others, 0);
   for (std::size_t i = 0; i < others; ++i) {
     const int from = static_cast<int>(i) + 1;
@@ -123,7 +123,7 @@ int report_presence(const world& w, clock::time_point end) {
   const int waits = heard ? serves : stands_aside;
   TAQUIN_MPI(PMPI_Send(&waits, 1, MPI_INT, 0, w.tag, MPI_COMM_WORLD));
   if (!heard) {
-    kept().requests.push_back(answer);
+    kept_leftovers().requests.push_back(answer);
     return 0;
   }
   int verdict = stands_aside;
@@ -205,13 +205,13 @@ bool agree_to_serve() noexcept {
 }
 
 void forget_absent_ranks() noexcept {
-  for (MPI_Request& r : kept().requests) {
+  for (MPI_Request& r : kept_leftovers().requests) {
     int done = 0;
     if (PMPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0) continue;
     PMPI_Cancel(&r);
     PMPI_Wait(&r, MPI_STATUS_IGNORE);
   }
-  kept().requests.clear();
+  kept_leftovers().requests.clear();
 }
 
 }  // namespace taquin::interpose

@@ -18,7 +18,7 @@ using detail::as_size;
 
 namespace {
 
-constexpr int most_ranks = 64;  // with more, slots have room for few bytes
+constexpr int most_started_ranks = 64;  // with more, slots have room for few bytes
 
 agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes, const remembered& outcomes) {
   agreed_slots::demands d{.edges = {}, .user_bytes = user_bytes, .each_with_each = true, .outcomes = outcomes};
@@ -28,7 +28,7 @@ agreed_slots::demands each_with_each(std::size_t ranks, std::size_t user_bytes, 
   return d;
 }
 
-kept_trials& kept() noexcept { return kept_trials::of(kept_trials::form::starts); }
+kept_trials& kept_starts() noexcept { return kept_trials::of(kept_trials::form::starts); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::shared_ptr<start_service> start_service::of(MPI_Comm comm) {
   int ranks = 1;
   TAQUIN_MPI(PMPI_Comm_rank(comm, &rank));
   TAQUIN_MPI(PMPI_Comm_size(comm, &ranks));
-  if (ranks == 1 || ranks > most_ranks) return nullptr;
+  if (ranks == 1 || ranks > most_started_ranks) return nullptr;
   std::shared_ptr<start_service> made(new start_service(rank, ranks));
   if (!agreed_slots::on_one_node(comm)) made->slots_.give_up(reasons::several_nodes);
   return kept_service<start_service>::keep(comm, std::move(made));
@@ -73,7 +73,8 @@ std::uint64_t start_service::joins_after(const remembered& all, std::size_t kind
 void start_service::prepare(MPI_Comm comm, const exchange& x) {
   const std::size_t kind = kind_of(x);
   slots_.prepare(
-      comm, [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds, kept().recall(ranks_)); },
+      comm,
+      [this] { return each_with_each(ranks(), sizeof(start_trial::shared) * kinds, kept_starts().recall(ranks_)); },
       [kind](const remembered& all) { return joins_after(all, kind); });
   adopt(kind);
 }
@@ -81,7 +82,7 @@ void start_service::prepare(MPI_Comm comm, const exchange& x) {
 void start_service::adopt(std::size_t kind) noexcept {
   const remembered all = slots_.outcomes();
   if (!all.taquin_won(kind) && !all.library_won(kind)) return;
-  const trial_times times = kept().times(ranks_, kind);
+  const trial_times times = kept_starts().times(ranks_, kind);
   trials_[kind].adopt(all.taquin_won(kind), {times.library, times.taquin});
 }
 
@@ -94,7 +95,7 @@ std::shared_ptr<neighbourhood> start_service::candidate(const exchange& x) const
 start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
   const bool by_slots = slots_.start(comm);
   const std::size_t kind = kind_of(x);
-  if (slots_.starts() == kept_trials::many) kept().used(ranks_, kept_trials::many);
+  if (slots_.starts() == kept_trials::many) kept_starts().used(ranks_, kept_trials::many);
   if (!by_slots && slots_.outcomes().library_won(kind)) return {{}, kind, reasons::trial_lost, last_times(kind)};
   if (!by_slots) return {{}, 0, slots_.reason(), {}};
   if (is_long(x, *slots())) return {{}, 0, reasons::long_blocks, {}};
@@ -106,7 +107,7 @@ start_service::turn start_service::next(MPI_Comm comm, const exchange& x) {
     const std::lock_guard lock(timing_);
     return {trial.next(rank_, ranks_, kind < first_kinds, user_area), kind};
   }();
-  if (t.decides) kept().keep(ranks_, kind, trial.slots_won(), last_times(kind));
+  if (t.decides) kept_starts().keep(ranks_, kind, trial.slots_won(), last_times(kind));
   if (t.by_slots) return t;
   t.reason = t.timed ? reasons::trial : reasons::trial_lost;
   if (!t.timed) t.lost = last_times(kind);
@@ -119,7 +120,7 @@ trial_times start_service::last_times(std::size_t kind) const noexcept {
 }
 
 void start_service::communicator_is_freed() noexcept {
-  if (slots_.starts() < kept_trials::many) kept().used(ranks_, slots_.starts());
+  if (slots_.starts() < kept_trials::many) kept_starts().used(ranks_, slots_.starts());
   slots_.give_up();
 }
 

@@ -39,7 +39,7 @@ bool poll(MPI_Comm comm) {
   return true;
 }
 
-const mpi::attribute<worlds>& kept() {
+const mpi::attribute<worlds>& known_worlds() {
   static const mpi::attribute<worlds> one(MPI_COMM_NULL_DELETE_FN);
   return one;
 }
@@ -56,12 +56,12 @@ bool in_one_world(MPI_Comm comm) {
   if (!merged.load(std::memory_order_relaxed)) [[likely]]
     return true;
   try {
-    if (const worlds* const known = kept().find(comm); known != nullptr) return known == &one_world;
+    if (const worlds* const known = known_worlds().find(comm); known != nullptr) return known == &one_world;
   } catch (const std::exception&) {  // nothing can be kept: it is looked up in every call
   }
   const bool one = poll(comm);
   try {
-    kept().set(comm, one ? &one_world : &several_worlds);
+    known_worlds().set(comm, one ? &one_world : &several_worlds);
   } catch (const std::exception&) {
   }
   return one;

@@ -49,7 +49,7 @@ const mpi::attribute<kept_for>& kept() {
   return all;
 }
 
-const owned_options defaults;  // made when the library is loaded
+const owned_options default_options;  // made when the library is loaded
 std::atomic<bool> any_kept{false};
 
 // Allocates nothing.
@@ -120,7 +120,7 @@ std::shared_ptr<statistics> statistics_of(MPI_Comm comm) {
 
 const owned_options& chosen_for(MPI_Comm comm) {
   const kept_for* stored = find(comm);
-  return stored != nullptr ? stored->chosen : defaults;
+  return stored != nullptr ? stored->chosen : default_options;
 }
 
 owned_options options_of(MPI_Comm comm, MPI_Info info) {

@@ -47,7 +47,7 @@ std::string invalid_part(const layout& source, const layout& target, const layou
 
 namespace {
 
-struct side {
+struct array_side {
   const char* name;
   const layout* where;
   const void* array;
@@ -55,7 +55,7 @@ struct side {
   count_t bytes = 0;
 };
 
-std::string invalid_array(side& s, count_t element_bytes, int rank) {
+std::string invalid_array(array_side& s, count_t element_bytes, int rank) {
   if (auto wrong = layout_access::invalid_storage(*s.where, rank, element_bytes); !wrong.empty()) return wrong;
   const count_t needed = s.where->local_size(rank);
   s.bytes = needed * element_bytes;
@@ -74,12 +74,12 @@ std::optional<invalid_argument> check(const layout_arguments& x, const layout_op
     return invalid_argument{fmt::format("the type has gaps or no data: {} bytes that span {}", e.size, e.extent),
                             MPI_ERR_TYPE};
   if (o.in_flight < 0) return invalid_argument{fmt::format("in_flight is {}", o.in_flight)};
-  side sides[] = {{"source", x.from, x.from_array, x.from_size}, {"target", x.to, x.to_array, x.to_size}};
-  for (const side& s : sides)
+  array_side sides[] = {{"source", x.from, x.from_array, x.from_size}, {"target", x.to, x.to_array, x.to_size}};
+  for (const array_side& s : sides)
     if (const auto wrong = s.where->invalid_on(ranks); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong)};
   if (const auto wrong = invalid_part(*x.from, *x.to, o); !wrong.empty()) return invalid_argument{wrong};
-  for (side& s : sides)
+  for (array_side& s : sides)
     if (const auto wrong = invalid_array(s, e.size, rank); !wrong.empty())
       return invalid_argument{fmt::format("the {}: {}", s.name, wrong), MPI_ERR_BUFFER};
   if (x.in_one_array) {
@@ -87,8 +87,8 @@ std::optional<invalid_argument> check(const layout_arguments& x, const layout_op
       return invalid_argument{"a part of an array does not move in one array"};
     return std::nullopt;
   }
-  const auto first = [](const side& s) { return reinterpret_cast<std::uintptr_t>(s.array); };
-  const auto past = [&](const side& s) { return first(s) + as_size(s.bytes); };
+  const auto first = [](const array_side& s) { return reinterpret_cast<std::uintptr_t>(s.array); };
+  const auto past = [&](const array_side& s) { return first(s) + as_size(s.bytes); };
   if (sides[0].bytes > 0 && sides[1].bytes > 0 && first(sides[0]) < past(sides[1]) && first(sides[1]) < past(sides[0]))
     return invalid_argument{"source and target overlap in memory", MPI_ERR_BUFFER};
   return std::nullopt;

@@ -23,9 +23,6 @@ struct word_element {
     std::memcpy(to, &w, sizeof(Word));
   }
 };
-struct pair_of_words {
-  std::uint64_t a, b;
-};
 struct any_element {
   count_t size;
   void copy(const std::byte* from, std::byte* to) const noexcept { std::memcpy(to, from, as_size(size)); }
@@ -129,7 +126,7 @@ void copy_elements(std::span<const copied_axis> axes, std::size_t element, const
     case 8:
       return with(word_element<std::uint64_t>{});
     case 16:
-      return with(word_element<pair_of_words>{});
+      return with(word_element<std::array<std::uint64_t, 2>>{});
     default:
       return with(any_element{static_cast<count_t>(element)});
   }

@@ -11,7 +11,7 @@ namespace taquin::detail {
 namespace {
 
 constexpr std::size_t large_element = 2048;  // bytes: a bit for each is little beside them
-constexpr std::size_t alignment = 128;       // of what a step allocates
+constexpr std::size_t step_alignment = 128;  // of what a step allocates
 
 std::size_t product(std::span<const count_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), std::size_t{1},
@@ -41,11 +41,11 @@ axis_permutation::axis_permutation(std::span<const int> order, std::span<const c
     if (at == k) continue;
     const std::size_t inner = product(extents.subspan(k + 1)) * element;
     const std::size_t matrix = product(extents.subspan(at, k + 1 - at));
-    step s{.from = at, .to = k, .large = inner >= large_element, .how = {}, .bytes = alignment};
+    step s{.from = at, .to = k, .large = inner >= large_element, .how = {}, .bytes = step_alignment};
     if (s.large) {
       s.bytes += (matrix + 63) / 64 * sizeof(std::uint64_t);
     } else {
-      s.how = transposition::plan(matrix * inner, inner, space - std::min(space, alignment));
+      s.how = transposition::plan(matrix * inner, inner, space - std::min(space, step_alignment));
       s.bytes += s.how.footprint(matrix * inner);
     }
     all_[count_++] = s;

@@ -1,7 +1,9 @@
 #include "layouts/transpose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -24,14 +26,10 @@ void transpose_tiles(const std::byte* from, std::byte* to, std::size_t rows, std
                       sizeof(Element));
 }
 
-struct pair_of_words {
-  std::uint64_t a, b;
-};
-
 void transpose_apart(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns, std::size_t element) {
   if (element == 4) return transpose_tiles<std::uint32_t>(from, to, rows, columns);
   if (element == 8) return transpose_tiles<std::uint64_t>(from, to, rows, columns);
-  if (element == 16) return transpose_tiles<pair_of_words>(from, to, rows, columns);
+  if (element == 16) return transpose_tiles<std::array<std::uint64_t, 2>>(from, to, rows, columns);
   for (std::size_t j = 0; j < columns; ++j)
     for (std::size_t i = 0; i < rows; ++i)
       std::memcpy(to + (j * rows + i) * element, from + (i * columns + j) * element, element);

@@ -14,9 +14,11 @@
 namespace taquin::detail {
 
 namespace {
-std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, false); }
+std::size_t bytes_of_basic_phases(const table_sizes& s) noexcept { return phases_bytes(s, false); }
 task run_basic_phases(machine& m) { return run_phases(m, false); }
-seconds cost(const redistribution_load& l, const machine_model& m) noexcept { return phases_cost(l, m, false); }
+seconds cost_of_basic_phases(const redistribution_load& l, const machine_model& m) noexcept {
+  return phases_cost(l, m, false);
+}
 }  // namespace
 
 const redistribution_algorithm basic_phases_redistribution{
@@ -24,10 +26,10 @@ const redistribution_algorithm basic_phases_redistribution{
     .summary = "phases of requests, first-fit grants and transfers; hands over to parking when stuck",
     .source = "Siegel & Siegel 2.1 (Pinar & Hendrickson)",
     .rounds = "phases, about blocks / free blocks",
-    .memory = bytes,
+    .memory = bytes_of_basic_phases,
     .run = run_basic_phases,
     .hands_over = true,
-    .cost = cost,
+    .cost = cost_of_basic_phases,
 };
 
 }  // namespace taquin::detail

@@ -204,8 +204,8 @@ class reported_actions {
 };
 
 // The schedule, as far as this rank has it: the root has more.
-struct schedule {
-  schedule(machine& m, const targets& t, const free_blocks& free)
+struct cyclic_schedule {
+  cyclic_schedule(machine& m, const targets& t, const free_blocks& free)
       : edges(t, m.rank, m.sizes.edges),
         plan(m.rank == root ? std::span<const word>(free.space) : std::span<const word>(), m.memory),
         reported(m.sizes.per_peer, m.memory),
@@ -231,14 +231,14 @@ struct schedule {
   bool last = false;  // this batch
 };
 
-std::size_t bytes(const table_sizes& s) noexcept {
-  return schedule::bytes(s) + array_list::bytes<free_blocks>(s.ranks) +
+std::size_t bytes_of_cyclic(const table_sizes& s) noexcept {
+  return cyclic_schedule::bytes(s) + array_list::bytes<free_blocks>(s.ranks) +
          std::max(targets::order_bytes(s), block_map::sort_bytes(s.slots(), s.ranks));  // beside one list of places
 }
 
 // The root searches as far as the edges that it has, the acknowledgements and the lists allow. At the end of the search
 // or of a batch it notifies all ranks.
-void search(machine& m, schedule& s) {
+void search(machine& m, cyclic_schedule& s) {
   s.plan.search([&] { return s.reported.may(); },
                 [&](int rank, const cyclic_action& a) {
                   s.reported.report(rank);
@@ -256,7 +256,7 @@ void search(machine& m, schedule& s) {
 }
 
 // The first stage: the schedule, or the next batch of it.
-task extend_schedule(machine& m, schedule& s) {
+task extend_schedule(machine& m, cyclic_schedule& s) {
   const auto report_root = [&](const auto& words) { m.net->post(root, words); };
   if (!std::exchange(s.started, true)) {
     report_root(s.edges.next());
@@ -341,7 +341,7 @@ task run_cyclic(machine& m) {
   for (slot s = 0; s < m.map->slots(); ++s) live += m.map->free(s) ? 0 : 1;
   free.own[root] = m.blocks() - live;
   co_await m.net->alltoall(free.own, free.space);
-  schedule s(m, t, free);
+  cyclic_schedule s(m, t, free);
   while (!s.last) {
     co_await extend_schedule(m, s);
     for (const cyclic_action& a : s.mine.actions) {
@@ -358,7 +358,7 @@ task run_cyclic(machine& m) {
 
 // Each action uses up about one edge of each rank on its cycle, and ranks with several edges wait for each other as in
 // the dictionary order. The rests of edges of different weights make further cycles, which are longer.
-seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
+seconds cost_of_cyclic(const redistribution_load& l, const machine_model& m) noexcept {
   const redistribution_terms t(l, m);
   if (l.peers <= 0) return t.targets(0);
   const double edges = std::ceil((l.peers + 1) / l.buffers.edges);
@@ -378,9 +378,9 @@ const redistribution_algorithm cyclic_redistribution{
     .summary = "a root finds cycles and chains of transfers, which are then executed without it",
     .source = "Siegel & Siegel 2.2",
     .rounds = "increments of actions",
-    .memory = bytes,
+    .memory = bytes_of_cyclic,
     .run = run_cyclic,
-    .cost = cost,
+    .cost = cost_of_cyclic,
 };
 
 }  // namespace taquin::detail

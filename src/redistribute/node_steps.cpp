@@ -16,7 +16,7 @@ namespace {
 
 using kind = mailbox::kind;
 
-constexpr std::size_t header = cache_line;
+constexpr std::size_t header_bytes = cache_line;
 
 // Bytes for blocks of several ranks, where the blocks of each rank begin at a cache line.
 constexpr std::size_t space_for(std::size_t blocks, std::size_t block_bytes, std::size_t ranks) noexcept {
@@ -55,12 +55,12 @@ class part_list {
 bool node_steps::suit(const setting& s, const channel& c) noexcept {
   const auto most = as_size(*std::ranges::max_element(s.blocks));
   const std::size_t space = c.payload_bytes();
-  if (header + most * sizeof(listed) > space) return false;
+  if (header_bytes + most * sizeof(listed) > space) return false;
   return space_for(most, s.block_bytes, s.blocks.size()) <= space || (s.readable && most <= s.staging);
 }
 
 std::size_t node_steps::shared_bytes(std::size_t blocks, std::size_t block_bytes, const channel& c) noexcept {
-  return std::min(header + blocks * sizeof(listed), c.payload_bytes()) +
+  return std::min(header_bytes + blocks * sizeof(listed), c.payload_bytes()) +
          std::min(space_for(blocks, block_bytes, as_size(c.size())), c.payload_bytes());
 }
 
@@ -149,7 +149,7 @@ bool node_steps::prepare(const given_map& given) {
 
 void node_steps::choose_transport() {
   const std::size_t leaving = out_at_.back();
-  const std::size_t lists = header + leaving * sizeof(listed);
+  const std::size_t lists = header_bytes + leaving * sizeof(listed);
   const std::size_t data = space_for(leaving, s_.block_bytes, s_.blocks.size());
   const std::size_t left = memory_.limit() - memory_.used();
   if (data <= c_.payload_bytes() && data <= left && lists <= left - data) {
@@ -171,10 +171,10 @@ void node_steps::write_lists() {
   for (int r = 0; r < c_.size(); ++r) {
     mailbox& box = c_.to(r);
     const std::uint32_t n = out_at_[as_size(r) + 1] - out_at_[as_size(r)];
-    box.place = header + out_at_[as_size(r)] * sizeof(listed);
+    box.place = header_bytes + out_at_[as_size(r)] * sizeof(listed);
     box.describe(n > 0 ? transport_ : kind::none, n);
   }
-  auto* const list = reinterpret_cast<listed*>(space + header);
+  auto* const list = reinterpret_cast<listed*>(space + header_bytes);
   list_ = list;
   map_.partition(out_at_, c_.rank(), [&](std::uint32_t k, slot at) { new (list + k) listed{map_[at].index, at}; });
 }

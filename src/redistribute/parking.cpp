@@ -13,9 +13,11 @@
 namespace taquin::detail {
 
 namespace {
-std::size_t bytes(const table_sizes& s) noexcept { return phases_bytes(s, true); }
+std::size_t bytes_of_parking(const table_sizes& s) noexcept { return phases_bytes(s, true); }
 task run_parking(machine& m) { return run_phases(m, true); }
-seconds cost(const redistribution_load& l, const machine_model& m) noexcept { return phases_cost(l, m, true); }
+seconds cost_of_parking(const redistribution_load& l, const machine_model& m) noexcept {
+  return phases_cost(l, m, true);
+}
 }  // namespace
 
 const redistribution_algorithm parking_redistribution{
@@ -23,10 +25,10 @@ const redistribution_algorithm parking_redistribution{
     .summary = "the same with blocks parked on ranks that have space, as a root matches them",
     .source = "Siegel & Siegel 2.1 (Pinar & Hendrickson)",
     .rounds = "phases, about blocks / free blocks",
-    .memory = bytes,
+    .memory = bytes_of_parking,
     .run = run_parking,
     .hands_over = true,
-    .cost = cost,
+    .cost = cost_of_parking,
 };
 
 }  // namespace taquin::detail

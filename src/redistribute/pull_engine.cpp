@@ -369,7 +369,7 @@ task run_slots(machine& m) {
 
 // As many transfers as buffers are pending at a time; each answers a request. Blocks of one rank for
 // another are packed and unpacked if they are not consecutive.
-seconds cost(const redistribution_load& l, const machine_model& m) noexcept {
+seconds cost_of_slots(const redistribution_load& l, const machine_model& m) noexcept {
   const redistribution_terms t(l, m);
   if (l.peers <= 0) return t.targets(0);
   const double chunk = l.buffers.chunk;
@@ -390,7 +390,7 @@ const redistribution_algorithm slots_redistribution{
     .rounds = "no common rounds",
     .memory = slots_bytes,
     .run = run_slots,
-    .cost = cost,
+    .cost = cost_of_slots,
 };
 
 }  // namespace taquin::detail

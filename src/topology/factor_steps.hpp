@@ -18,7 +18,7 @@
 namespace taquin::detail {
 
 /// The steps inside a node.
-enum class inside : std::uint8_t {
+enum class steps_inside : std::uint8_t {
   stepped,  ///< §3: one-directional steps, one for each ordered pair of the node's ranks, in rounds of its own
   moved     ///< §4: all together, when the node first has no partner; rounds that it alone would need are saved
 };
@@ -61,13 +61,13 @@ void for_each_phase(const level& nodes, int node, std::pmr::memory_resource* mem
 
 /// Calls f(pairing) for each round in which `node` has a partner, itself included. The partner gets the mirror image.
 template <class F>
-void for_each_pairing(const level& nodes, int node, inside pattern, std::pmr::memory_resource* memory, F f) {
+void for_each_pairing(const level& nodes, int node, steps_inside pattern, std::pmr::memory_resource* memory, F f) {
   int round = 0;
   for_each_phase(nodes, node, memory, [&](std::span<const int> active, int me, int done, int current) {
     const int m = static_cast<int>(active.size());
-    const int rounds = pattern == inside::stepped ? m : factors(m);
+    const int rounds = pattern == steps_inside::stepped ? m : factors(m);
     for (int i = 0; i < rounds; ++i, ++round) {
-      const int with = pattern == inside::stepped ? (i - me + m) % m : partner(m, i, me);
+      const int with = pattern == steps_inside::stepped ? (i - me + m) % m : partner(m, i, me);
       f(pairing{round, node, active[as_size(with)], done, current});
     }
   });

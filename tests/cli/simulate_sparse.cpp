@@ -114,7 +114,7 @@ TEST(explain_sparse, says_why_an_algorithm_does_not_serve) {
   EXPECT_FALSE(rows["node_step"]["supported"].get<bool>());
   EXPECT_EQ(rows["node_step"]["why"], "it needs all ranks on one node");
   EXPECT_TRUE(rows["piggybacked_headers"]["chosen"].get<bool>());
-  rows = explained("-n 2000 --per-node 1 -w ring --per-pair -b 8");
+  rows = explained("-n 1100 --per-node 1 -w ring --per-pair -b 8");
   EXPECT_FALSE(rows["piggybacked_headers"]["supported"].get<bool>());
   EXPECT_TRUE(rows["notify_tree"]["chosen"].get<bool>());
 }

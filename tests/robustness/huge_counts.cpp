@@ -21,7 +21,7 @@ bool all_sizes() { return std::getenv("TAQUIN_TEST_HUGE") != nullptr; }
 constexpr count_t around(int bits, count_t more) { return (count_t{1} << bits) + more; }
 constexpr std::array sizes{around(31, -5), around(31, 0), around(31, 5), around(32, -2),
                            around(32, 0),  around(32, 5), around(33, 5), around(34, 0)};
-constexpr std::array few_sizes{around(32, 0), around(32, 5)};
+constexpr std::array few_sizes{around(32, 5)};
 
 std::vector<count_t> tested_sizes() {
   const char* text = std::getenv("TAQUIN_TEST_HUGE");
@@ -129,7 +129,7 @@ TEST(huge_redistributions, deliver_whole_blocks) {
   }
   for (const auto& algorithm : detail::redistributions())
     for (const count_t n : tested_sizes()) {
-      if (!all_sizes() && (algorithm->name != "slots" || n == tested_sizes().front())) continue;
+      if (!all_sizes() && algorithm->name != "slots") continue;
       SCOPED_TRACE(fmt::format("{}, {} bytes", algorithm->name, n));
       const count_t length = n / blocks + 1;
       const mapped_buffer buffer(std::vector<count_t>(places, length));

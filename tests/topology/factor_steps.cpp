@@ -49,13 +49,13 @@ struct counted {
   std::vector<int> one_way;  // per node
 };
 
-counted count(const level& nodes, inside way) {
+counted count(const level& nodes, steps_inside way) {
   counted c;
   c.one_way.resize(static_cast<std::size_t>(nodes.groups()));
   std::map<int, int> longest;  // per round
   for (int node = 0; node < nodes.groups(); ++node)
     for_each_pairing(nodes, node, way, memory, [&](const pairing& p) {
-      if (way == inside::moved && p.there == node) return;
+      if (way == steps_inside::moved && p.there == node) return;
       for_each_step(nodes, p, [&](const factor_step& s) {
         ++c.served[{s.here, s.there}];
         longest[s.round] = std::max(longest[s.round], s.index + 1);
@@ -70,7 +70,7 @@ TEST(factor_steps, as_many_as_messages_of_the_busiest_node) {
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);
     const int p = std::accumulate(sizes.begin(), sizes.end(), 0);
-    EXPECT_EQ(count(t.nodes(), inside::stepped).steps, p * t.nodes().largest());
+    EXPECT_EQ(count(t.nodes(), steps_inside::stepped).steps, p * t.nodes().largest());
   }
 }
 
@@ -82,7 +82,7 @@ TEST(factor_steps, of_the_papers_figure_3_are_15) {
   std::map<int, int> longest;  // per round
   std::map<int, int> rounds;   // of the largest node, by what is done before
   for (int node = 0; node < 3; ++node)
-    for_each_pairing(t.nodes(), node, inside::stepped, memory, [&](const pairing& p) {
+    for_each_pairing(t.nodes(), node, steps_inside::stepped, memory, [&](const pairing& p) {
       int steps = 0;
       for_each_step(t.nodes(), p, [&](const factor_step& s) { steps += s.here != s.there ? 1 : 0; });
       longest[p.round] = std::max(longest[p.round], steps);
@@ -102,17 +102,17 @@ TEST(factor_steps, between_nodes_are_as_many_as_the_closed_form_says) {
   for (const auto& [sizes, steps] : executed) {
     const topology t = topology::of_sizes(sizes);
     EXPECT_EQ(t.nodes().factor_steps(), steps);
-    EXPECT_EQ(count(t.nodes(), inside::moved).steps, steps);
+    EXPECT_EQ(count(t.nodes(), steps_inside::moved).steps, steps);
   }
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);
-    EXPECT_EQ(count(t.nodes(), inside::moved).steps, t.nodes().factor_steps());
+    EXPECT_EQ(count(t.nodes(), steps_inside::moved).steps, t.nodes().factor_steps());
   }
 }
 
 TEST(factor_steps, at_most_n_squared_are_one_way) {
   for (const auto& sizes : random_sizes()) {
-    const auto c = count(topology::of_sizes(sizes).nodes(), inside::stepped);
+    const auto c = count(topology::of_sizes(sizes).nodes(), steps_inside::stepped);
     for (std::size_t node = 0; node < sizes.size(); ++node) EXPECT_LE(c.one_way[node], sizes[node] * sizes[node]);
   }
 }
@@ -121,10 +121,10 @@ TEST(factor_steps, pair_every_two_ranks_once) {
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);
     const int p = std::accumulate(sizes.begin(), sizes.end(), 0);
-    const auto stepped = count(t.nodes(), inside::stepped).served;
+    const auto stepped = count(t.nodes(), steps_inside::stepped).served;
     EXPECT_EQ(stepped.size(), static_cast<std::size_t>(p * p));
     for (const auto& [pair, times] : stepped) EXPECT_EQ(times, 1);
-    for (const auto& [pair, times] : count(t.nodes(), inside::moved).served) {
+    for (const auto& [pair, times] : count(t.nodes(), steps_inside::moved).served) {
       EXPECT_EQ(times, 1);
       EXPECT_NE(t.nodes().group[static_cast<std::size_t>(pair.first)],
                 t.nodes().group[static_cast<std::size_t>(pair.second)]);
@@ -137,7 +137,7 @@ TEST(factor_steps, moving_work_inside_nodes_never_adds_a_step_and_often_saves_so
   for (const auto& sizes : random_sizes()) {
     const topology t = topology::of_sizes(sizes);
     const int p = std::accumulate(sizes.begin(), sizes.end(), 0);
-    const auto moved = count(t.nodes(), inside::moved);
+    const auto moved = count(t.nodes(), steps_inside::moved);
     EXPECT_LE(moved.steps, p * t.nodes().largest());
     for (const int n : sizes) EXPECT_GE(moved.steps, n * (p - n));
     EXPECT_EQ(moved.served.size() +
@@ -148,7 +148,7 @@ TEST(factor_steps, moving_work_inside_nodes_never_adds_a_step_and_often_saves_so
   }
   EXPECT_TRUE(saved);
   const std::array even{2, 2, 2, 2};
-  EXPECT_EQ(count(topology::of_sizes(even).nodes(), inside::moved).steps, 2 * (8 - 2));
+  EXPECT_EQ(count(topology::of_sizes(even).nodes(), steps_inside::moved).steps, 2 * (8 - 2));
 }
 
 // Every step takes one unit of time on a port of both its nodes. With one port no node is in two steps at a time, and
@@ -161,7 +161,7 @@ TEST(factor_steps, a_node_takes_part_in_as_many_exchanges_as_it_has_ports) {
       std::map<std::pair<int, int>, int> free_at;          // node and port
       std::map<std::array<int, 3>, factor_step> by_round;  // round, node pair's lower node, index
       for (int node = 0; node < nodes.groups(); ++node)
-        for_each_pairing(nodes, node, inside::moved, memory, [&](const pairing& p) {
+        for_each_pairing(nodes, node, steps_inside::moved, memory, [&](const pairing& p) {
           if (p.there > node)
             for_each_step(nodes, p, [&](const factor_step& s) { by_round[{s.round, node, s.index}] = s; });
         });

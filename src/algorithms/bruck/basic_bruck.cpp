@@ -23,7 +23,7 @@ namespace {
 
 using namespace bruck;
 
-schedule_size size_of(const fixed_places& b) noexcept {
+schedule_size size_of_basic_bruck(const fixed_places& b) noexcept {
   const auto p = as_size(b.ranks);
   schedule_size size = b.size();
   size.copies += p + 3 * (p / 2);
@@ -33,16 +33,17 @@ schedule_size size_of(const fixed_places& b) noexcept {
 
 std::size_t scratch_blocks(const fixed_places& b) noexcept { return std::max<std::size_t>(b.scratch_blocks(), 1); }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_basic_bruck(const shape& s, const options& o) noexcept {
   const fixed_places b(s.ranks, o);
-  return b.memory(size_of(b), scratch_blocks(b), s.max_block_bytes);
+  return b.memory(size_of_basic_bruck(b), scratch_blocks(b), s.max_block_bytes);
 }
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+schedule build_basic_bruck(const local_exchange& x, const shape& shape, const options& o,
+                           std::pmr::memory_resource* memory) {
   const int p = x.ranks;
   const fixed_places b(p, o);
   const auto bytes = static_cast<count_t>(shape.max_block_bytes);
-  schedule s(memory, size_of(b));
+  schedule s(memory, size_of_basic_bruck(b));
   s.synchronizes = shape.max_block_bytes > 0;
   s.add_types(x);
   const std::uint32_t intermediate = add_intermediate_type(s, x);
@@ -69,8 +70,8 @@ const algorithm basic_bruck = bruck::regular<2>({
     .name = "basic_bruck",
     .summary = "log rounds, with a rotation before and a reflection after",
     .source = "Träff et al. §2, §3.1",
-    .memory = memory,
-    .build = build,
+    .memory = memory_of_basic_bruck,
+    .build = build_basic_bruck,
 });
 
 }  // namespace taquin::detail

@@ -110,7 +110,7 @@ std::size_t blocking_memory(const shape& s, const options& o) noexcept {
          log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(true));
 }
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_bruck_v(const exchange& x, const context& c, memory_budget& budget) {
   const local_exchange mine = local(x, *c.comm);
   if (!c.reused) {
     const route r = blocking_route(*c.shape, *c.opts);
@@ -124,7 +124,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
                                   execution_of(x, c), &budget);
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_bruck_v(const shape& s, const options& o) noexcept {
   const route r = reused_route(s.ranks, o);
   const std::size_t reused =
       bruck_v_schedule_memory(s, r) + log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(false));
@@ -147,7 +147,7 @@ struct division {
   }
 };
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_bruck_v(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const route r = reused_route(s.ranks, o);
   const figures f = bruck::count(r.ranks, r.radix);
@@ -169,9 +169,9 @@ const algorithm bruck_v{
     .source = "Träff et al. §3.5, and beyond",
     .rounds = "⌈log_r p⌉",
     .serves_inside = true,
-    .memory = memory,
-    .cost = cost,
-    .prepare = prepare,
+    .memory = memory_of_bruck_v,
+    .cost = cost_of_bruck_v,
+    .prepare = prepare_bruck_v,
 };
 
 }  // namespace taquin::detail

@@ -101,7 +101,7 @@ bruck_layout layout_of(const options& o) noexcept {
   return o.bruck.layout == bruck_layout::automatic ? bruck_layout::regular : o.bruck.layout;
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_lean_bruck(const shape& s, const options& o) noexcept {
   const int radix = radix_of(o, s.ranks);
   const figures f = count(s.ranks, radix);
   const std::size_t spare = spare_blocks(s.ranks, radix);
@@ -109,7 +109,8 @@ std::size_t memory(const shape& s, const options& o) noexcept {
   return zero_copy_memory(s, f, layout_of(o), spare) + array_list::bytes<colouring>(p, f.rounds, spare);
 }
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+schedule build_lean_bruck(const local_exchange& x, const shape& shape, const options& o,
+                          std::pmr::memory_resource* memory) {
   const int radix = radix_of(o, x.ranks);
   const std::size_t spare = spare_blocks(x.ranks, radix);
   const colouring places(x.ranks, radix, spare, memory);
@@ -122,8 +123,8 @@ const algorithm lean_bruck = bruck::regular<0>({
     .name = "lean_bruck",
     .summary = "zero-copy log rounds with half the intermediate buffer",
     .source = "ours, after Träff et al. §5",
-    .memory = memory,
-    .build = build,
+    .memory = memory_of_lean_bruck,
+    .build = build_lean_bruck,
 });
 
 }  // namespace taquin::detail

@@ -19,22 +19,23 @@ namespace {
 
 using namespace bruck;
 
-schedule_size size_of(const fixed_places& b) noexcept {
+schedule_size size_of_modified_bruck(const fixed_places& b) noexcept {
   schedule_size size = b.size();
   size.copies += as_size(b.ranks);
   size.rounds += 1;
   return size;
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_modified_bruck(const shape& s, const options& o) noexcept {
   const fixed_places b(s.ranks, o);
-  return b.memory(size_of(b), b.scratch_blocks(), s.max_block_bytes);
+  return b.memory(size_of_modified_bruck(b), b.scratch_blocks(), s.max_block_bytes);
 }
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+schedule build_modified_bruck(const local_exchange& x, const shape& shape, const options& o,
+                              std::pmr::memory_resource* memory) {
   const int p = x.ranks;
   const fixed_places b(p, o);
-  schedule s(memory, size_of(b));
+  schedule s(memory, size_of_modified_bruck(b));
   s.synchronizes = shape.max_block_bytes > 0;
   s.add_types(x);
   const std::uint32_t intermediate = add_intermediate_type(s, x);
@@ -52,8 +53,8 @@ const algorithm modified_bruck = bruck::regular<1>({
     .name = "modified_bruck",
     .summary = "log rounds that leave every block in its place, with a reflection before",
     .source = "Träff et al. §2, §3.2",
-    .memory = memory,
-    .build = build,
+    .memory = memory_of_modified_bruck,
+    .build = build_modified_bruck,
 });
 
 }  // namespace taquin::detail

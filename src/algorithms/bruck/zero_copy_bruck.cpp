@@ -147,13 +147,14 @@ std::size_t scratch_blocks(int ranks, int radix, bruck_layout layout) noexcept {
   return layout == bruck_layout::packed || radix >= ranks ? 0 : as_size(ranks);
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_zero_copy_bruck(const shape& s, const options& o) noexcept {
   const int radix = radix_of(o, s.ranks);
   const bruck_layout layout = layout_of(o, s);
   return zero_copy_memory(s, count(s.ranks, radix), layout, scratch_blocks(s.ranks, radix, layout));
 }
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+schedule build_zero_copy_bruck(const local_exchange& x, const shape& shape, const options& o,
+                               std::pmr::memory_resource* memory) {
   const int radix = radix_of(o, x.ranks);
   const bruck_layout layout = layout_of(o, shape);
   const alternating places(x.ranks, radix, layout == bruck_layout::packed);
@@ -166,8 +167,8 @@ const algorithm zero_copy_bruck = bruck::regular<0>({
     .name = "zero_copy_bruck",
     .summary = "log rounds; blocks of 1 KiB and more without any local copy, shorter ones packed",
     .source = "Träff et al. §3.3",
-    .memory = memory,
-    .build = build,
+    .memory = memory_of_zero_copy_bruck,
+    .build = build_zero_copy_bruck,
 });
 
 }  // namespace taquin::detail

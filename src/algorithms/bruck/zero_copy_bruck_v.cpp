@@ -214,7 +214,7 @@ class zero_copy_v_operation final : public operation {
   std::optional<executor> executor_;
 };
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_zero_copy_bruck_v(const exchange& x, const context& c, memory_budget& budget) {
   const route r = zero_copy_v_route(*c.shape, *c.opts);
   wide_history sizes(bruck::local(x, *c.comm), r, &budget);
   run_log_rounds(*c.comm, c.tag, r, sizes.capacity(), sizes, &budget);
@@ -227,7 +227,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   return make_operation<zero_copy_v_operation>(budget, x, c, r, sizes, &budget);
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_zero_copy_bruck_v(const shape& s, const options& o) noexcept {
   const route r = zero_copy_v_route(s, o);
   const std::size_t rounds = log_rounds_bytes(r, as_size(r.radix - 1) * r.capacity(false, sizeof(wide_size)));
   return wide_history::bytes(r) + std::max(rounds, sizeof(zero_copy_v_operation) + zero_copy_v_memory(s, r));
@@ -244,19 +244,19 @@ seconds log_rounds_cost(const terms& t, const route& r, double bytes) noexcept {
          t.packs(2 * static_cast<double>(f.elements), 2 * rounds * each);
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_zero_copy_bruck_v(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   return log_rounds_cost(t, zero_copy_v_route(s, o), t.mean_block()) + t.copies(1, t.mean_block());
 }
 
 // Sizes, and a datatype for each run of buckets, whose parts are written one by one.
-seconds preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
+seconds zero_copy_bruck_v_preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
   if (reused) return 0;
   const terms t(s, m);
   const route r = zero_copy_v_route(s, o);
   const auto elements = static_cast<double>(bruck::count(r.ranks, r.radix).elements);
   return log_rounds_cost(t, r, sizeof(wide_size)) + t.packs(2 * elements, 0) +
-         t.copies(1, static_cast<double>(memory(s, o)));
+         t.copies(1, static_cast<double>(memory_of_zero_copy_bruck_v(s, o)));
 }
 
 }  // namespace
@@ -267,10 +267,10 @@ const algorithm zero_copy_bruck_v{
     .source = "Träff et al. §3.5",
     .rounds = "2⌈log_r p⌉",
     .serves_inside = true,
-    .memory = memory,
-    .cost = cost,
-    .preparation = preparation,
-    .prepare = prepare,
+    .memory = memory_of_zero_copy_bruck_v,
+    .cost = cost_of_zero_copy_bruck_v,
+    .preparation = zero_copy_bruck_v_preparation,
+    .prepare = prepare_zero_copy_bruck_v,
 };
 
 }  // namespace taquin::detail

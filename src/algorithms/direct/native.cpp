@@ -197,14 +197,14 @@ class native_operation final : public operation {
 };
 
 // Open MPI's nonblocking MPI_Alltoallv and w wait for ever in place if some counts are zero (4.1.4).
-bool supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
+bool native_supports(const shape& s) noexcept { return !s.in_place || (s.symmetric && s.kind == form::alltoall); }
 
-std::size_t memory(const shape& s, const options&) noexcept {
+std::size_t memory_of_native(const shape& s, const options&) noexcept {
   return sizeof(native_operation) + array_list::bytes<native_operation>(s);
 }
 
 // A rank of a plan that is inside the MPI library would not notice that another rank has failed to make its plan.
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_native(const exchange& x, const context& c, memory_budget& budget) {
   if (!c.reused || c.comm == nullptr) return make_operation<native_operation>(budget, x, c, &budget);
   operation_ptr made;
   try {
@@ -216,12 +216,12 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 }
 
 // A nonblocking collective makes a schedule of its own at each start.
-seconds preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
+seconds native_preparation(const shape& s, const options& o, const machine_model& m, bool reused) noexcept {
   return reused ? terms(s, m).packs(1, static_cast<double>(spread_out.memory(s, o))) : 0;
 }
 
 // As spread_out: MPI libraries send large blocks directly. Only a measurement shows where they are faster or slower.
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+seconds cost_of_native(const shape& s, const options&, const machine_model& m) noexcept {
   const terms t(s, m);
   if (s.in_place)  // pair by pair, through a buffer
     return t.rounds(t.ranks() - 1, 1, t.mean_block(), t.largest_block()) + t.copies(t.ranks(), t.busiest());
@@ -235,12 +235,12 @@ const algorithm native{
     .summary = "the MPI library's own collective",
     .source = "the MPI library",
     .rounds = "the MPI library's",
-    .supports = supports,
-    .memory = memory,
-    .cost = cost,
-    .preparation = preparation,
+    .supports = native_supports,
+    .memory = memory_of_native,
+    .cost = cost_of_native,
+    .preparation = native_preparation,
     .ends_by_itself = [](const shape&, const options&, std::size_t) noexcept { return true; },
-    .prepare = prepare,
+    .prepare = prepare_native,
 };
 
 }  // namespace taquin::detail

@@ -16,7 +16,8 @@ namespace taquin::detail {
 
 namespace {
 
-schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
+schedule build_one_factor(const local_exchange& x, const shape& shape, const options&,
+                          std::pmr::memory_resource* memory) {
   schedule s(memory, one_by_one::size(shape));
   s.ahead = true;
   s.add_types(x);
@@ -45,7 +46,7 @@ const algorithm one_factor{
     .serves_inside = true,
     .memory = one_by_one::memory,
     .cost = one_by_one::cost,
-    .build = build,
+    .build = build_one_factor,
 };
 
 }  // namespace taquin::detail

@@ -15,7 +15,8 @@ namespace taquin::detail {
 
 namespace {
 
-schedule build(const local_exchange& x, const shape& shape, const options&, std::pmr::memory_resource* memory) {
+schedule build_pairwise(const local_exchange& x, const shape& shape, const options&,
+                        std::pmr::memory_resource* memory) {
   schedule s(memory, one_by_one::size(shape));
   s.ahead = true;
   s.add_types(x);
@@ -42,7 +43,7 @@ const algorithm pairwise{
     .serves_inside = true,
     .memory = one_by_one::memory,
     .cost = one_by_one::cost,
-    .build = build,
+    .build = build_pairwise,
 };
 
 }  // namespace taquin::detail

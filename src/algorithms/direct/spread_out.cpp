@@ -41,9 +41,10 @@ schedule_size size_of(const shape& s) noexcept {
   return size;
 }
 
-std::size_t memory(const shape& s, const options&) noexcept { return executor::footprint(size_of(s), 0); }
+std::size_t memory_of_spread_out(const shape& s, const options&) noexcept { return executor::footprint(size_of(s), 0); }
 
-schedule build(const local_exchange& x, const shape& shape, const options& o, std::pmr::memory_resource* memory) {
+schedule build_spread_out(const local_exchange& x, const shape& shape, const options& o,
+                          std::pmr::memory_resource* memory) {
   schedule s(memory, size_of(shape));
   s.ahead = true;
   s.add_types(x);
@@ -57,10 +58,12 @@ schedule build(const local_exchange& x, const shape& shape, const options& o, st
   return s;
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).all_at_once(); }
+seconds cost_of_spread_out(const shape& s, const options&, const machine_model& m) noexcept {
+  return terms(s, m).all_at_once();
+}
 
 // If all messages may be in flight concurrently.
-bool ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
+bool spread_out_ends_by_itself(const shape& s, const options& o, std::size_t) noexcept {
   return o.in_flight == 0 || o.in_flight >= s.ranks;
 }
 
@@ -72,10 +75,10 @@ const algorithm spread_out{
     .source = "MPI primitives §4.7",
     .rounds = "1",
     .serves_inside = true,
-    .memory = memory,
-    .cost = cost,
-    .ends_by_itself = ends_by_itself,
-    .build = build,
+    .memory = memory_of_spread_out,
+    .cost = cost_of_spread_out,
+    .ends_by_itself = spread_out_ends_by_itself,
+    .build = build_spread_out,
 };
 
 }  // namespace taquin::detail

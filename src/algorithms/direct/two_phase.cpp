@@ -352,21 +352,21 @@ class two_phase_operation final : public operation {
   std::size_t phase_ = 2;
 };
 
-bool supports(const shape& s) noexcept {
+bool two_phase_supports(const shape& s) noexcept {
   return separate_buffers(s) && most_forwarded(s) <= std::numeric_limits<int>::max();
 }
 
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_two_phase(const shape& s, const options& o) noexcept {
   const algorithm& inner = inner_of(o);
   return two_phase_operation::bytes(
       s, inner.memory(inner_shape(s, phase::first), o) + inner.memory(inner_shape(s, phase::second), o));
 }
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_two_phase(const exchange& x, const context& c, memory_budget& budget) {
   return make_operation<two_phase_operation>(budget, x, c, budget);
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_two_phase(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const double parts = s.uniform ? t.ranks() * t.ranks() : std::min(t.ranks() * t.ranks(), t.ranks() + t.busiest());
   seconds sum = t.packs(3 * parts, 3 * t.busiest());
@@ -387,10 +387,10 @@ const algorithm two_phase{
     .summary = "two balanced exchanges by way of intermediate ranks",
     .source = "MPI primitives §4.7, S1–S6",
     .rounds = "twice the inner algorithm's",
-    .supports = supports,
-    .memory = memory,
-    .cost = cost,
-    .prepare = prepare,
+    .supports = two_phase_supports,
+    .memory = memory_of_two_phase,
+    .cost = cost_of_two_phase,
+    .prepare = prepare_two_phase,
 };
 
 }  // namespace taquin::detail

@@ -19,18 +19,20 @@ namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+bool in_place_supports(const shape& s) noexcept {
+  return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0);
+}
 
-std::size_t memory(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
+std::size_t memory_of_in_place(const shape& s, const options&) noexcept { return in_place_operation::least(s); }
 
-std::size_t usual_memory(const shape& s, const options& o) noexcept {
-  return in_place_allowance(s, unlimited, memory(s, o));
+std::size_t usual_memory_of_in_place(const shape& s, const options& o) noexcept {
+  return in_place_allowance(s, unlimited, memory_of_in_place(s, o));
 }
 
 // Measured: chunks are a quarter of the auxiliary memory if data pass through it, and a third of the data do. It
 // polls while it waits, at the cost of the ranks that share its core. Ranks of one node fetch chunks, each in its
 // turn.
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
+seconds cost_of_in_place(const shape& s, const options&, const machine_model& m) noexcept {
   constexpr double largest_chunk = 256 << 10;
   constexpr seconds idle_threshold = 1e-6;
   const terms t(s, m);
@@ -47,8 +49,8 @@ seconds cost(const shape& s, const options&, const machine_model& m) noexcept {
          t.copies(messages, t.busiest() / 3) + (s.uniform || peers == 0 ? 0 : idle_threshold);
 }
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
-  const std::size_t allowed = in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts));
+operation_ptr prepare_in_place(const exchange& x, const context& c, memory_budget& budget) {
+  const std::size_t allowed = in_place_allowance(*c.shape, c.memory, memory_of_in_place(*c.shape, *c.opts));
   return make_operation<in_place_operation>(budget, x, c, allowed, budget);
 }
 
@@ -59,11 +61,11 @@ const algorithm in_place{
     .summary = "one buffer, any counts: each rank requests what it can place, chunk by chunk",
     .source = "ours",
     .rounds = "as places become free",
-    .supports = supports,
-    .memory = memory,
-    .usual_memory = usual_memory,
-    .cost = cost,
-    .prepare = prepare,
+    .supports = in_place_supports,
+    .memory = memory_of_in_place,
+    .usual_memory = usual_memory_of_in_place,
+    .cost = cost_of_in_place,
+    .prepare = prepare_in_place,
 };
 
 }  // namespace taquin::detail

@@ -20,18 +20,22 @@ namespace taquin::detail {
 
 namespace {
 
-bool supports(const shape& s) noexcept { return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0); }
+bool in_place_phases_supports(const shape& s) noexcept {
+  return !s.inter && s.in_place && (s.one_unit || s.max_rank_bytes == 0);
+}
 
-std::size_t memory(const shape& s, const options& o) noexcept { return in_place_phases_operation::least(s, o); }
+std::size_t memory_of_in_place_phases(const shape& s, const options& o) noexcept {
+  return in_place_phases_operation::least(s, o);
+}
 
-std::size_t usual_memory(const shape& s, const options& o) noexcept {
-  return in_place_allowance(s, unlimited, memory(s, o));
+std::size_t usual_memory_of_in_place_phases(const shape& s, const options& o) noexcept {
+  return in_place_allowance(s, unlimited, memory_of_in_place_phases(s, o));
 }
 
 // The number of phases depends on the displacements, which a shape does not have. Measured: two thirds of the number if
 // all data went through the auxiliary memory. Each phase has a round of requests; each byte is moved once inside its
 // rank, and a phase visits each block some four times.
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_in_place_phases(const shape& s, const options& o, const machine_model& m) noexcept {
   const terms t(s, m);
   const auto aux = static_cast<double>(in_place_allowance(s, s.memory_limit, in_place_phases_operation::least(s, o)));
   const double phases = std::max(1.0, std::ceil(t.busiest() / aux * 2 / 3));
@@ -42,9 +46,9 @@ seconds cost(const shape& s, const options& o, const machine_model& m) noexcept 
          t.copies(4 * phases * t.ranks(), t.busiest());
 }
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_in_place_phases(const exchange& x, const context& c, memory_budget& budget) {
   return make_operation<in_place_phases_operation>(
-      budget, x, c, in_place_allowance(*c.shape, c.memory, memory(*c.shape, *c.opts)), budget);
+      budget, x, c, in_place_allowance(*c.shape, c.memory, memory_of_in_place_phases(*c.shape, *c.opts)), budget);
 }
 
 }  // namespace
@@ -54,11 +58,11 @@ const algorithm in_place_phases{
     .summary = "one buffer, any counts: phases of requests, data, and compaction",
     .source = "Hofmann & Rünger §3",
     .rounds = "as many phases as the memory needs",
-    .supports = supports,
-    .memory = memory,
-    .usual_memory = usual_memory,
-    .cost = cost,
-    .prepare = prepare,
+    .supports = in_place_phases_supports,
+    .memory = memory_of_in_place_phases,
+    .usual_memory = usual_memory_of_in_place_phases,
+    .cost = cost_of_in_place_phases,
+    .prepare = prepare_in_place_phases,
 };
 
 }  // namespace taquin::detail

@@ -10,14 +10,12 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return as_size(i); }
-
 /// One rank's part.
-class builder : node_part {
+class aggregation_builder : node_part {
  public:
-  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how, schedule& s,
-          std::pmr::memory_resource* memory)
-      : node_part(x, nodes, traffic, how, s, 2 * at(nodes.largest()), memory) {}
+  aggregation_builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
+                      schedule& s, std::pmr::memory_resource* memory)
+      : node_part(x, nodes, traffic, how, s, 2 * as_size(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
@@ -159,26 +157,26 @@ node_traffic::node_traffic(const level& nodes, int node, std::pmr::vector<count_
     : nodes_(&nodes), size_(nodes.size(node)), block_(0), to_node_(std::move(to_node)), from_(std::move(from)) {}
 
 count_t node_traffic::to_node(int i, int other) const noexcept {
-  return uniform() ? block_ * nodes_->size(other) : to_node_[at(i) * at(nodes_->groups()) + at(other)];
+  return uniform() ? block_ * nodes_->size(other) : to_node_[as_size(i) * as_size(nodes_->groups()) + as_size(other)];
 }
 
 count_t node_traffic::from(int rank, int i) const noexcept {
-  return uniform() ? block_ : from_[at(i) * nodes_->ranks.size() + at(rank)];
+  return uniform() ? block_ : from_[as_size(i) * nodes_->ranks.size() + as_size(rank)];
 }
 
 schedule build_aggregated(const local_exchange& x, const level& nodes, const node_traffic& traffic,
                           const aggregation& how, std::pmr::memory_resource* memory) {
   schedule result(memory, size_of_aggregated(shape_of(x, nodes, traffic), how).parts);
-  builder(x, nodes, traffic, how, result, memory).build();
+  aggregation_builder(x, nodes, traffic, how, result, memory).build();
   return result;
 }
 
 // A node's only leader serves every distance; per distance it moves a message with each local rank.
 aggregated_size size_of_aggregated(const shape& s, const aggregation& how) noexcept {
-  const auto p = at(s.ranks);
-  const auto others = at(std::max(s.nodes, 1)) - 1;
-  const auto most = at(s.largest_node);
-  const auto d = std::min(at(how.distances), others);
+  const auto p = as_size(s.ranks);
+  const auto others = as_size(std::max(s.nodes, 1)) - 1;
+  const auto most = as_size(s.largest_node);
+  const auto d = std::min(as_size(how.distances), others);
   const auto passes = others == 0 ? 1 : (others + d - 1) / d;
   const auto handled = passes * how.handled(d, most);
   aggregated_size size;

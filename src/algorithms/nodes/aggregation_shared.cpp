@@ -8,8 +8,6 @@ namespace taquin::detail {
 
 namespace {
 
-std::size_t at(int i) noexcept { return as_size(i); }
-
 // MPI libraries send up to 64 KiB between nodes eagerly, envelope included. Equal blocks of up to a quarter of that
 // travel in such messages, as many as are needed (six hosts of two ranks, 16 KiB per pair: 0.75 of native's time
 // instead of 1.1). 0: all in one message.
@@ -20,11 +18,11 @@ constexpr count_t blocks_in_message(count_t block_bytes) noexcept {
 
 /// One rank's part. A pass serves distances [first, last]; distance 0 is the node itself. For each distance the node's
 /// memory holds the data that its ranks send, by senders, and the incoming data, by senders and then receivers.
-class builder : node_part {
+class shared_aggregation_builder : node_part {
  public:
-  builder(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how, schedule& s,
-          std::pmr::memory_resource* memory)
-      : node_part(x, nodes, traffic, how, s, at(nodes.largest()), memory) {}
+  shared_aggregation_builder(const local_exchange& x, const level& nodes, const node_traffic& traffic,
+                             const aggregation& how, schedule& s, std::pmr::memory_resource* memory)
+      : node_part(x, nodes, traffic, how, s, as_size(nodes.largest()), memory) {}
 
   void build() {
     s_.add_copy(s_.send_block(x_, x_.rank), s_.recv_block(x_, x_.rank));
@@ -158,18 +156,18 @@ class builder : node_part {
 schedule build_shared(const local_exchange& x, const level& nodes, const node_traffic& traffic, const aggregation& how,
                       std::pmr::memory_resource* memory) {
   schedule result(memory, size_of_shared(shape_of(x, nodes, traffic), how).parts);
-  builder(x, nodes, traffic, how, result, memory).build();
+  shared_aggregation_builder(x, nodes, traffic, how, result, memory).build();
   return result;
 }
 
 aggregated_size size_of_shared(const shape& s, const aggregation& how) noexcept {
-  const auto p = at(s.ranks);
-  const auto nodes = at(std::max(s.nodes, 1));
-  const auto d = std::min(at(how.distances), nodes);
+  const auto p = as_size(s.ranks);
+  const auto nodes = as_size(std::max(s.nodes, 1));
+  const auto d = std::min(as_size(how.distances), nodes);
   const auto passes = (nodes + d - 1) / d;
   aggregated_size size;
   size.parts.types = (s.kind == exchange::form::alltoallw ? 2 * p : 2) + 1;
-  const auto most = at(s.largest_node);
+  const auto most = as_size(s.largest_node);
   const auto together = as_size(blocks_in_message(static_cast<count_t>(s.max_block_bytes)));
   const std::size_t more = s.uniform && together > 0 ? how.handled(nodes - 1, most) * most / together : 0;
   size.parts.messages = 2 * (2 * (nodes - 1) + more);

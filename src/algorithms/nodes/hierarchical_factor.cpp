@@ -17,13 +17,13 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t tokens = 1;  // where a port goes on
+constexpr std::size_t factor_tokens = 1;  // where a port goes on
 
-class builder : node_ports {
+class factor_builder : node_ports {
  public:
-  builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
+  factor_builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
       : node_ports(x, nodes, ports, s), memory_(memory) {
-    for_each_pairing(nodes, node_, inside::moved, memory_, [&](const pairing& p) {
+    for_each_pairing(nodes, node_, steps_inside::moved, memory_, [&](const pairing& p) {
       if (p.there == node_ && left_over_ < 0) left_over_ = p.round;
     });
   }
@@ -32,7 +32,7 @@ class builder : node_ports {
     for (int port = 0; port < ports_; ++port) {
       s_.begin_lane(port);
       int holder = -1;  // the rank that used the port last
-      for_each_pairing(nodes_, node_, inside::moved, memory_, [&](const pairing& p) {
+      for_each_pairing(nodes_, node_, steps_inside::moved, memory_, [&](const pairing& p) {
         if (p.there != node_) {
           for_each_step(nodes_, p, [&](const factor_step& step) {
             if (port_of(step, ports_) != port) return;
@@ -55,7 +55,7 @@ class builder : node_ports {
 
 // The steps, shared by the ports; a step between nodes is a round of one message, and passes the port to the next rank
 // of the node.
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_hierarchical_factor(const shape& s, const options& o, const machine_model& m) noexcept {
   const double steps = s.nodes == 0 ? s.ranks - 1 : static_cast<double>(s.factor_steps);
   return port_cost(s, o, m, steps / std::min<double>(ports_of(o), std::max(steps, 1.0)));
 }
@@ -70,9 +70,9 @@ const algorithm hierarchical_factor{
         "(n(p − n) + n₂·o)/min(k, n) steps: n, n₂ ranks on the two largest nodes, o of the n local indices on an odd "
         "number of nodes, at least 3, k ports",
     .needs_nodes = true,
-    .memory = port_memory<tokens>,
-    .cost = cost,
-    .build = build_by_ports<builder, tokens>,
+    .memory = port_memory<factor_tokens>,
+    .cost = cost_of_hierarchical_factor,
+    .build = build_by_ports<factor_builder, factor_tokens>,
 };
 
 }  // namespace taquin::detail

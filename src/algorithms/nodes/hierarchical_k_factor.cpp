@@ -17,11 +17,12 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t tokens = 1;  // where a port goes on
+constexpr std::size_t k_factor_tokens = 1;  // where a port goes on
 
-class builder : node_ports {
+class k_factor_builder : node_ports {
  public:
-  builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
+  k_factor_builder(const local_exchange& x, const level& nodes, int ports, schedule& s,
+                   std::pmr::memory_resource* memory)
       : node_ports(x, nodes, ports, s), memory_(memory) {
     each_pairing([&](const port_pairing& p) {
       if (p.with.there == node_ && left_over_ < 0) left_over_ = p.with.round;
@@ -70,9 +71,9 @@ const algorithm hierarchical_k_factor{
     .source = "Sanders & Träff §3",
     .rounds = "at most n(p − n)/k + n·n₂ steps: n, n₂ ranks on the two largest nodes, k ports",
     .needs_nodes = true,
-    .memory = port_memory<tokens>,
+    .memory = port_memory<k_factor_tokens>,
     .cost = cost_by_ports,
-    .build = build_by_ports<builder, tokens>,
+    .build = build_by_ports<k_factor_builder, k_factor_tokens>,
 };
 
 }  // namespace taquin::detail

@@ -17,11 +17,12 @@ namespace taquin::detail {
 
 namespace {
 
-constexpr std::size_t tokens = 2;  // one for the sender and one for the receiver
+constexpr std::size_t permutation_tokens = 2;  // one for the sender and one for the receiver
 
-class builder : node_ports {
+class permutation_builder : node_ports {
  public:
-  builder(const local_exchange& x, const level& nodes, int ports, schedule& s, std::pmr::memory_resource* memory)
+  permutation_builder(const local_exchange& x, const level& nodes, int ports, schedule& s,
+                      std::pmr::memory_resource* memory)
       : node_ports(x, nodes, ports, s), memory_(memory) {}
 
   void build() {
@@ -91,9 +92,9 @@ const algorithm hierarchical_permutation{
     .rounds =
         "at most n(p − n + n₂(k − 1))/k steps, n(p − n) with one port: n, n₂ ranks on the two largest nodes, k ports",
     .needs_nodes = true,
-    .memory = port_memory<tokens>,
+    .memory = port_memory<permutation_tokens>,
     .cost = cost_by_ports,
-    .build = build_by_ports<builder, tokens>,
+    .build = build_by_ports<permutation_builder, permutation_tokens>,
 };
 
 }  // namespace taquin::detail

@@ -79,27 +79,27 @@ bool is_choosy(std::string_view names) {
 }
 
 // An algorithm may serve groups of one size but not the groups of different sizes on another node.
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_multilevel(const exchange& x, const context& c, memory_budget& budget) {
   if (is_choosy(c.opts->multilevel.levels))
     if (const algorithm* a = unfit(c.opts->multilevel.levels, c.nodes->topology, *c.shape)) throw not_served_inside(*a);
   return prepare_levels(x, c, c.opts->multilevel.levels, *c.nodes, budget);
 }
 
-std::size_t memory(const shape& s, const options& o) {
+std::size_t memory_of_multilevel(const shape& s, const options& o) {
   if (!any_automatic(o.multilevel.levels)) return memory_of(s, o, names_for(s, o), true);
   level_names names;
   const options own = with_levels(s, o, machine_model::built_in(), names);
   return memory_of(s, own, names_for(s, own), true);
 }
 
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_multilevel(const shape& s, const options& o, const machine_model& m) noexcept {
   level_names names;
   const options own = with_levels(s, o, m, names);
   return cost_of_levels(s, own, m, names_for(s, own), true);
 }
 
 // With more rounds of fewer messages between nodes.
-std::optional<options> variant(const shape& s, const options& o) {
+std::optional<options> variant_of_multilevel(const shape& s, const options& o) {
   const bool any_bruck = o.multilevel.levels.find("bruck") != std::string_view::npos;
   if (!any_bruck || o.bruck.radix || bruck::radix_of(o, s.nodes) <= 2) return std::nullopt;
   options binary = o;
@@ -115,10 +115,10 @@ const algorithm multilevel{
     .source = "ours: node-aware exchanges, composed",
     .rounds = "those of the levels' algorithms",
     .needs_nodes = true,
-    .memory = memory,
-    .cost = cost,
-    .variant = variant,
-    .prepare = prepare,
+    .memory = memory_of_multilevel,
+    .cost = cost_of_multilevel,
+    .variant = variant_of_multilevel,
+    .prepare = prepare_multilevel,
 };
 
 }  // namespace taquin::detail

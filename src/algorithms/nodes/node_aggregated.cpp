@@ -128,12 +128,12 @@ namespace {
 
 // In place it serves only exchanges that a step among nodes carries completely before anything is received. Types are
 // restricted as in the algorithms in place, so that this does not depend on the sizes.
-bool supports(const shape& s) noexcept {
+bool node_aggregated_supports(const shape& s) noexcept {
   return separate_buffers(s) || (!s.inter && s.carries() && (s.one_unit || s.max_rank_bytes == 0));
 }
 
 // Where ranks cannot share memory they send messages.
-std::size_t memory(const shape& s, const options& o) noexcept {
+std::size_t memory_of_node_aggregated(const shape& s, const options& o) noexcept {
   if (nothing_to_gather(s)) return spread_out.memory(s, o);
   if (s.in_place) return piggybacked_exchange::footprint(s);
   const aggregation shared = aggregation_through_memory(s, o);
@@ -194,7 +194,7 @@ operation_ptr prepare_shared(const exchange& x, const local_exchange& local, con
   return make_operation<aggregated_operation>(budget, std::move(s), where, std::move(own), lent, share, &budget);
 }
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_node_aggregated(const exchange& x, const context& c, memory_budget& budget) {
   if (nothing_to_gather(*c.shape)) return prepare_operation(spread_out, x, c, budget);
   const level& nodes = c.nodes->topology.nodes();
   const local_exchange local{c.comm->rank(), c.comm->size(), x.in_place, x.send, x.recv, &c.nodes->topology};
@@ -206,7 +206,7 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
 }
 
 // Of the busiest rank: gathering in its node, then messages to other nodes, then scattering in its node.
-seconds cost(const shape& s, const options& o, const machine_model& m) noexcept {
+seconds cost_of_node_aggregated(const shape& s, const options& o, const machine_model& m) noexcept {
   if (nothing_to_gather(s)) return spread_out.cost(s, o, m);
   const terms t(s, m);
   const double others = s.nodes - 1;
@@ -241,7 +241,7 @@ seconds piggybacked_cost(const shape& s, const options&, const machine_model& m)
 }
 
 // The same with one leader for each node: fewer ranks must be scheduled, and messages queue at fewer.
-std::optional<options> variant(const shape& s, const options& o) {
+std::optional<options> variant_of_node_aggregated(const shape& s, const options& o) {
   if (nothing_to_gather(s) || s.nodes < 3 || o.node_aggregated.leaders != 0) return std::nullopt;
   options led = o;
   led.node_aggregated.leaders = 1;
@@ -255,12 +255,12 @@ const algorithm node_aggregated{
     .summary = "one message per pair of nodes, gathered and scattered inside by all ranks of a node",
     .source = "aggregation, shared by local ranks",
     .rounds = "3 in each pass",
-    .supports = supports,
+    .supports = node_aggregated_supports,
     .needs_nodes = true,
-    .memory = memory,
-    .cost = cost,
-    .variant = variant,
-    .prepare = prepare,
+    .memory = memory_of_node_aggregated,
+    .cost = cost_of_node_aggregated,
+    .variant = variant_of_node_aggregated,
+    .prepare = prepare_node_aggregated,
     .piggybacked = {.cost = piggybacked_cost},
 };
 

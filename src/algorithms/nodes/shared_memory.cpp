@@ -123,7 +123,7 @@ std::size_t payload_allowed(const shape& s, bool reused) noexcept {
 namespace {
 
 // Where each block has a place in the payload area, so that senders need not wait.
-bool ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
+bool shared_memory_ends_by_itself(const shape& given, const options&, std::size_t limit) noexcept {
   shape s = given;
   s.memory_limit = limit;
   const auto lines = 64 * static_cast<std::uint64_t>(s.ranks);
@@ -144,11 +144,13 @@ count_t most_in_payload(const shape& s, const channel& c, bool reused, bool offe
   return all ? shared_exchange::most_in_payload_of_plan : shared_exchange::most_of(c);
 }
 
-bool supports(const shape& s) noexcept { return s.shared; }
+bool shared_memory_supports(const shape& s) noexcept { return s.shared; }
 
-std::size_t memory(const shape& s, const options&) noexcept { return with_payload(s, least_payload(s)); }
+std::size_t memory_of_shared_memory(const shape& s, const options&) noexcept {
+  return with_payload(s, least_payload(s));
+}
 
-operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget) {
+operation_ptr prepare_shared_memory(const exchange& x, const context& c, memory_budget& budget) {
   shape s = *c.shape;
   s.memory_limit = c.memory;
   const std::size_t payload = payload_allowed(s, c.reused);
@@ -159,17 +161,19 @@ operation_ptr prepare(const exchange& x, const context& c, memory_budget& budget
   if (lent == nullptr) own = channel::make(c.comm->get(), payload, true, &budget);
   if (lent == nullptr && own.empty()) return {};
   const channel& used = lent != nullptr ? *lent : own;
-  const bool offers = c.reused && can_offer(s) && ends_by_itself(s, {}, c.memory);
+  const bool offers = c.reused && can_offer(s) && shared_memory_ends_by_itself(s, {}, c.memory);
   const count_t most = most_in_payload(s, used, c.reused, offers);
   return make_operation<shared_operation>(budget, x, std::move(share), std::move(own), lent, payload, most, offers,
                                           s.ranks, &budget);
 }
 
-seconds cost(const shape& s, const options&, const machine_model& m) noexcept { return terms(s, m).through_memory(); }
+seconds cost_of_shared_memory(const shape& s, const options&, const machine_model& m) noexcept {
+  return terms(s, m).through_memory();
+}
 
 // A communicator's calls use its channel, which exists. Where its payload area is too small for an exchange in place
 // they make another one, whose pages are new. Measured.
-seconds preparation(const shape& s, const options&, const machine_model& m, bool reused) noexcept {
+seconds shared_memory_preparation(const shape& s, const options&, const machine_model& m, bool reused) noexcept {
   constexpr seconds made = 60e-6;
   constexpr seconds touched_byte = 0.9e-9;
   const std::size_t payload = payload_wanted(s, false);
@@ -184,12 +188,12 @@ const algorithm shared_memory{
     .summary = "through memory that the ranks of one node share; large blocks are fetched by the receiver",
     .source = "single copy and shared segments",
     .rounds = "1",
-    .supports = supports,
-    .memory = memory,
-    .cost = cost,
-    .preparation = preparation,
-    .ends_by_itself = ends_by_itself,
-    .prepare = prepare,
+    .supports = shared_memory_supports,
+    .memory = memory_of_shared_memory,
+    .cost = cost_of_shared_memory,
+    .preparation = shared_memory_preparation,
+    .ends_by_itself = shared_memory_ends_by_itself,
+    .prepare = prepare_shared_memory,
 };
 
 }  // namespace taquin::detail

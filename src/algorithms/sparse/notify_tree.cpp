@@ -95,7 +95,7 @@ void find(finding& f) {
   tree_find(f, radix).run();
 }
 
-std::size_t memory(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept {
+std::size_t memory_of_notify_tree(int ranks, std::size_t in_flight, std::size_t message_bytes) noexcept {
   const int radix = radix_of(ranks, in_flight);
   return header_router::footprint(ranks, radix, message_bytes) +
          mpi::request_set::bytes(as_size(header_router::channels(ranks, radix) + header_router::classes(ranks, radix)));
@@ -110,7 +110,7 @@ const sparse_algorithm notify_tree{
     .source = "Bruck et al.; sc_notify of libsc",
     .rounds = "⌈log_r p⌉ + 2",
     .find = find,
-    .memory = memory,
+    .memory = memory_of_notify_tree,
     .radix = radix_of};
 
 }  // namespace taquin::detail
