@@ -51,7 +51,7 @@ std::uint32_t trace::add(const traced_event& e) noexcept {
 
 std::uint32_t trace::keep(recorder_state& s, const call_event& e, known_call& k, std::size_t memory,
                           std::uint64_t end) {
-  if (wanted_.load(std::memory_order_relaxed) < most_ && k.traced == 0) {
+  if (k.traced == 0 && wanted_.load(std::memory_order_relaxed) < most_) {
     auto& all = s.writer.log().traced;
     all.push_back({k.site, k.what.row, std::string(k.algorithm)});
     k.traced = static_cast<std::uint32_t>(all.size());
