@@ -138,7 +138,7 @@ void copy_elements(std::span<const copied_axis> axes, std::size_t element, const
 // the source. Axes of one element come first.
 template <class Stride>
 void chunk_copier::set_axes(const chunk_walk& chunk, Stride strides) {
-  count_t dense = static_cast<count_t>(element_);
+  auto dense = static_cast<count_t>(element_);
   const auto& order = chunk.problem().order;
   for (std::size_t k = order.size(); k-- > 0;) {
     const auto d = as_size(order[k]);
