@@ -13,8 +13,9 @@ function(taquin_precompile target)
   target_precompile_headers(${target} PRIVATE ${taquin_precompiled} ${ARGN})
 endfunction()
 
-# taquin_compile_together(TARGET MOST): up to MOST sources of a folder are compiled as one, which takes a fifth of the
-# time. Names in unnamed namespaces therefore differ within a folder. Not where each source is to stand alone, as above.
+# taquin_compile_together(TARGET MOST): up to MOST sources of a folder are compiled as one, which takes two fifths of
+# the time. Names in unnamed namespaces therefore differ within a folder. Not where each source is to stand alone, as
+# above.
 option(TAQUIN_COMPILE_TOGETHER "Compile several sources of a folder as one" ON)
 function(taquin_compile_together target most)
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR NOT TAQUIN_COMPILE_TOGETHER)
