@@ -27,7 +27,7 @@ py::array_t<T> copied(std::span<const T> values) {
 }
 
 // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives addresses as numbers
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+void* address_of(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 // Where a rank puts its result, or why it cannot.
 struct place {
@@ -38,7 +38,8 @@ struct place {
 place make_place(const sparse_call& call, const py::function& space, const std::string& elements) {
   const py::gil_scoped_acquire held;
   try {
-    return {at(space(call.total(), copied(call.sources()), copied(call.counts()), elements).cast<std::uintptr_t>())};
+    return {address_of(
+        space(call.total(), copied(call.sources()), copied(call.counts()), elements).cast<std::uintptr_t>())};
   } catch (const py::cast_error&) {  // pybind11's error for a lack of memory
     return {nullptr, std::make_exception_ptr(std::bad_alloc())};
   } catch (...) {
@@ -82,7 +83,7 @@ py::object sparse_exchange_once(std::uintptr_t address, const rank_array& destin
   choices c;
   read(c, keywords);
   const MPI_Comm handle = comm_of(comm);
-  const sparse_blocks mine{at(address),
+  const sparse_blocks mine{address_of(address),
                            {destinations.data(), static_cast<std::size_t>(destinations.size())},
                            count_view(counts.data()),
                            MPI_BYTE};

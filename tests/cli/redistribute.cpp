@@ -27,7 +27,7 @@ void expect_figures(const nlohmann::json& r, int ranks) {
   EXPECT_EQ(r["wrong_bytes"], 0);
 }
 
-void expect_record(const nlohmann::json& r, int ranks) {
+void expect_redistribution(const nlohmann::json& r, int ranks) {
   expect_figures(r, ranks);
   for (const char* number : {"blocks", "block_bytes", "free_blocks"})
     EXPECT_TRUE(r[number].is_number_integer()) << number << r;
@@ -45,7 +45,7 @@ TEST(redistribute, every_algorithm_moves_every_workload_and_all_bytes_are_right)
       ASSERT_EQ(records.size(), 1 + detail::redistributions().size()) << what;
       EXPECT_EQ(records[0]["algorithm"], "native");
       for (std::size_t i = 0; i < records.size(); ++i) {
-        expect_record(records[i], 3);
+        expect_redistribution(records[i], 3);
         EXPECT_EQ(records[i]["workload"], workload);
         if (i > 0) {
           EXPECT_EQ(records[i]["algorithm"], detail::redistributions()[i - 1]->name);
@@ -154,7 +154,7 @@ TEST(redistribute, blocks_lie_in_shared_buffers_if_wanted) {
                               "--shared-buffers --block-bytes ") +
                       block);
     ASSERT_EQ(r.status, 0) << r.err;
-    for (const auto& one : r.json()) expect_record(one, 3);
+    for (const auto& one : r.json()) expect_redistribution(one, 3);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(redistribute, records_tell_how_it_goes_over_time) {
 TEST(redistribute, runs_without_mpirun_and_auto_names_the_default) {
   const auto r = taquin(0, "redistribute -a auto -w random --blocks 50 --block-bytes 64 --free 5 --reps 2 --json -");
   ASSERT_EQ(r.status, 0) << r.err;
-  expect_record(r.json()[1], 1);
+  expect_redistribution(r.json()[1], 1);
   EXPECT_EQ(r.json()[1]["algorithm"], detail::redistributions().front()->name);
 }
 
@@ -203,7 +203,7 @@ TEST(redistribute, least_progress_makes_a_slow_algorithm_hand_over) {
   const auto quick = taquin(3, base + "--least-progress 0.1");
   ASSERT_EQ(slow.status, 0) << slow.err;
   ASSERT_EQ(quick.status, 0) << quick.err;
-  expect_record(quick.json()[1], 3);
+  expect_redistribution(quick.json()[1], 3);
   EXPECT_LT(quick.json()[1]["bytes_copied"].get<double>() * 4, slow.json()[1]["bytes_copied"].get<double>());
 }
 

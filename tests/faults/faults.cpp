@@ -85,13 +85,13 @@ struct endings {
   }
 };
 
-struct way {
+struct faulty_call {
   const char* algorithm;
   bool in_place;
 };
-std::ostream& operator<<(std::ostream& to, const way& w) { return to << w.algorithm; }
+std::ostream& operator<<(std::ostream& to, const faulty_call& w) { return to << w.algorithm; }
 
-class faults : public testing::TestWithParam<way> {
+class faults : public testing::TestWithParam<faulty_call> {
  protected:
   /// Fails each request of `kind` in turn, on the last rank, of a call that is the first on its communicator, or that
   /// has been made there before.
@@ -211,11 +211,12 @@ TEST_P(faults, of_time_change_no_result) {
 }
 
 INSTANTIATE_TEST_SUITE_P(algorithms, faults,
-                         testing::Values(way{"auto", false}, way{"native", false}, way{"spread_out", false},
-                                         way{"pairwise", false}, way{"modified_bruck", false}, way{"bruck_v", false},
-                                         way{"two_phase", false}, way{"node_aggregated", false},
-                                         way{"shared_memory", false}, way{"in_place", true},
-                                         way{"in_place_phases", true}),
+                         testing::Values(faulty_call{"auto", false}, faulty_call{"native", false},
+                                         faulty_call{"spread_out", false}, faulty_call{"pairwise", false},
+                                         faulty_call{"modified_bruck", false}, faulty_call{"bruck_v", false},
+                                         faulty_call{"two_phase", false}, faulty_call{"node_aggregated", false},
+                                         faulty_call{"shared_memory", false}, faulty_call{"in_place", true},
+                                         faulty_call{"in_place_phases", true}),
                          [](const auto& given) { return given.param.algorithm + np_suffix(); });
 
 // Run with TAQUIN_TEST_DEATH=n: the last rank's process ends in its n-th call of the MPI library. The launcher ends the

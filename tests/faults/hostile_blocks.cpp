@@ -15,8 +15,8 @@ namespace taquin::soak {
 
 namespace {
 
-constexpr int margin = 16;
-constexpr int filler = -7654321;
+constexpr int block_margin = 16;
+constexpr int block_filler = -7654321;
 
 redistribute_options options_for_blocks(const options& o) {
   return {.algorithm = o.algorithm, .memory = o.memory, .on_timeout = o.on_timeout, .timeout = o.timeout};
@@ -28,9 +28,9 @@ class hostile_redistribution final : public hostile_call {
       : r_(r), comm_(comm), rank_(rank), algorithm_(o.algorithm), o_(options_for_blocks(o)) {
     make_map();
     const auto length = static_cast<std::size_t>(length_);
-    array_.assign(static_cast<std::size_t>(blocks(rank)) * length + 2 * margin, filler);
+    array_.assign(static_cast<std::size_t>(blocks(rank)) * length + 2 * block_margin, block_filler);
     for (std::size_t b = 0; b < static_cast<std::size_t>(blocks(rank)); ++b)
-      for (std::size_t k = 0; k < length; ++k) array_[margin + b * length + k] = value(begin(rank) + b, k);
+      for (std::size_t k = 0; k < length; ++k) array_[block_margin + b * length + k] = value(begin(rank) + b, k);
     if (errs(r, rank, offence::sizes) && r_.p > 1) spoil_map();
     if (errs(r, rank, offence::argument)) make_invalid();
     before_ = array_;
@@ -47,7 +47,7 @@ class hostile_redistribution final : public hostile_call {
       return;
     }
     if (!r_.in_c()) {
-      if (number == 0) made_.emplace(&array_[margin], count_, length_, type_, comm_, o_);
+      if (number == 0) made_.emplace(&array_[block_margin], count_, length_, type_, comm_, o_);
       if (number == 1) made_->start(std::span<const int>(to_rank_), std::span<const int>(to_index_));
       if (number == 2 && !tests) made_->wait();
       while (number == 2 && tests && !made_->test()) {
@@ -56,7 +56,7 @@ class hostile_redistribution final : public hostile_call {
     }
     int over = 0;
     if (number == 0)
-      check_c(TAQUIN_Redistribution_create(&array_[margin], count_, length_, type_, comm_, algorithm_.c_str(),
+      check_c(TAQUIN_Redistribution_create(&array_[block_margin], count_, length_, type_, comm_, algorithm_.c_str(),
                                            o_.memory, &c_made_));
     if (number == 1)
       check_c(
@@ -73,16 +73,16 @@ class hostile_redistribution final : public hostile_call {
   [[nodiscard]] std::string wrong() const override {
     for (std::size_t g = 0; g < place_.size(); ++g) {
       if (place_[g] < begin(rank_) || place_[g] >= begin(rank_ + 1)) continue;
-      const std::size_t at = margin + (place_[g] - begin(rank_)) * static_cast<std::size_t>(length_);
+      const std::size_t at = block_margin + (place_[g] - begin(rank_)) * static_cast<std::size_t>(length_);
       for (std::size_t k = 0; k < static_cast<std::size_t>(length_); ++k)
         if (array_[at + k] != value(g, k)) return fmt::format("block {} is wrong at element {}", g, k);
     }
     return {};
   }
   [[nodiscard]] std::string outside() const override {
-    const auto is_filler = [](int v) { return v == filler; };
-    if (std::all_of(array_.begin(), array_.begin() + margin, is_filler) &&
-        std::all_of(array_.end() - margin, array_.end(), is_filler))
+    const auto is_filler = [](int v) { return v == block_filler; };
+    if (std::all_of(array_.begin(), array_.begin() + block_margin, is_filler) &&
+        std::all_of(array_.end() - block_margin, array_.end(), is_filler))
       return {};
     return "written outside the array of blocks";
   }
@@ -217,8 +217,8 @@ class hostile_migration final : public hostile_call {
       for (std::size_t k = 0; k < size_of(from); ++k)
         if (destination(from, k) == rank_) expected_.push_back(value(from, k));
     room_ = std::max(n, expected_.size()) + static_cast<std::size_t>(r_.variant % 3);
-    storage_.assign(room_ + 2 * margin, filler);
-    std::copy(elements_.begin(), elements_.end(), storage_.begin() + margin);
+    storage_.assign(room_ + 2 * block_margin, block_filler);
+    std::copy(elements_.begin(), elements_.end(), storage_.begin() + block_margin);
     before_ = storage_;
     elements_before_.assign(elements_.begin(), elements_.end());
     if (errs(r, rank, offence::sizes) && n > 0 && in_storage()) room_ = n;  // fewer than come, perhaps
@@ -244,7 +244,7 @@ class hostile_migration final : public hostile_call {
       return destination(rank_, mine);
     };
     if (in_storage())
-      arrived_ = migrate(std::span(storage_).subspan(margin, room_), size_of(rank_), to, comm_, o_);
+      arrived_ = migrate(std::span(storage_).subspan(block_margin, room_), size_of(rank_), to, comm_, o_);
     else
       migrate(elements_, to, comm_, o_);
   }
@@ -252,13 +252,13 @@ class hostile_migration final : public hostile_call {
 
   [[nodiscard]] std::string wrong() const override {
     const auto result =
-        in_storage() ? std::span<const int>(storage_).subspan(margin, arrived_) : std::span<const int>(elements_);
+        in_storage() ? std::span<const int>(storage_).subspan(block_margin, arrived_) : std::span<const int>(elements_);
     return std::ranges::equal(result, expected_) ? std::string() : std::string("the elements are wrong");
   }
   [[nodiscard]] std::string outside() const override {
-    const auto is_filler = [](int v) { return v == filler; };
-    const auto end = storage_.begin() + margin + static_cast<std::ptrdiff_t>(room_);
-    if (std::all_of(storage_.begin(), storage_.begin() + margin, is_filler) &&
+    const auto is_filler = [](int v) { return v == block_filler; };
+    const auto end = storage_.begin() + block_margin + static_cast<std::ptrdiff_t>(room_);
+    if (std::all_of(storage_.begin(), storage_.begin() + block_margin, is_filler) &&
         std::equal(end, storage_.end(), before_.begin() + (end - storage_.begin())))
       return {};
     return "written outside the storage";

@@ -30,8 +30,8 @@ void set_c_options(MPI_Comm comm, const options& o) {
 
 namespace {
 
-constexpr int margin = 16;  // ints around blocks that no rank may write
-constexpr int filler = -1234567;
+constexpr int exchange_margin = 16;  // ints around blocks that no rank may write
+constexpr int exchange_filler = -1234567;
 
 int value_of(int from, int to, count_t k) noexcept {
   return static_cast<int>(
@@ -133,9 +133,9 @@ class hostile_exchange final : public hostile_call {
   [[nodiscard]] bool in_place() const { return r_.what == called::in_place; }
 
   void lay_out() {
-    const count_t gap = r_.what == called::alltoall || in_place() ? 0 : margin;
-    count_t out_at = in_place() ? margin : 0;
-    count_t in_at = margin;
+    const count_t gap = r_.what == called::alltoall || in_place() ? 0 : exchange_margin;
+    count_t out_at = in_place() ? exchange_margin : 0;
+    count_t in_at = exchange_margin;
     for (int peer = 0; peer < r_.p; ++peer) {
       out_.count.push_back(r_.what == called::alltoall ? own(rank_) : sent_count(r_, rank_, peer));
       in_.count.push_back(received_from(peer));
@@ -147,8 +147,8 @@ class hostile_exchange final : public hostile_call {
     if (in_place() && r_.symmetric) out_ = in_;
     out_.end();
     in_.end();
-    sent_.resize(static_cast<std::size_t>(out_at + margin));
-    buffer_.resize(static_cast<std::size_t>(std::max(out_at, in_at) + margin), filler);
+    sent_.resize(static_cast<std::size_t>(out_at + exchange_margin));
+    buffer_.resize(static_cast<std::size_t>(std::max(out_at, in_at) + exchange_margin), exchange_filler);
   }
 
   void fill() {
@@ -196,7 +196,8 @@ class hostile_exchange final : public hostile_call {
     const auto at = [](const side& s) { return count_view(s.at.data()); };
     switch (r_.what) {
       case called::alltoall:
-        return exchange::alltoall(sent_.data(), out_.count[0], type_, &buffer_[margin], in_.count[0], type_, comm_);
+        return exchange::alltoall(sent_.data(), out_.count[0], type_, &buffer_[exchange_margin], in_.count[0], type_,
+                                  comm_);
       case called::alltoallw:
         return exchange::alltoallw(sent_.data(), counts(out_), count_view(out_.bytes.data()), types_.data(),
                                    buffer_.data(), counts(in_), count_view(in_.bytes.data()), types_.data(), comm_);
@@ -215,8 +216,8 @@ class hostile_exchange final : public hostile_call {
     const side &s = out_, &d = in_;
     switch (r_.what) {
       case called::alltoall:
-        return TAQUIN_Alltoall(sent_.data(), s.narrow_count[0], type_, &buffer_[margin], d.narrow_count[0], type_,
-                               comm_);
+        return TAQUIN_Alltoall(sent_.data(), s.narrow_count[0], type_, &buffer_[exchange_margin], d.narrow_count[0],
+                               type_, comm_);
       case called::alltoallw:
         return TAQUIN_Alltoallw(sent_.data(), s.narrow_count.data(), s.bytes.data(), types_.data(), buffer_.data(),
                                 d.narrow_count.data(), d.bytes.data(), types_.data(), comm_);
@@ -236,8 +237,8 @@ class hostile_exchange final : public hostile_call {
     const side &s = out_, &d = in_;
     switch (r_.what) {
       case called::alltoall:
-        return TAQUIN_Alltoall_init(sent_.data(), s.narrow_count[0], type_, &buffer_[margin], d.narrow_count[0], type_,
-                                    comm_, MPI_INFO_NULL, &c_plan_);
+        return TAQUIN_Alltoall_init(sent_.data(), s.narrow_count[0], type_, &buffer_[exchange_margin],
+                                    d.narrow_count[0], type_, comm_, MPI_INFO_NULL, &c_plan_);
       case called::alltoallw:
         return TAQUIN_Alltoallw_init(sent_.data(), s.narrow_count.data(), s.bytes.data(), types_.data(), buffer_.data(),
                                      d.narrow_count.data(), d.bytes.data(), types_.data(), comm_, MPI_INFO_NULL,

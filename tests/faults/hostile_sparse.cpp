@@ -16,8 +16,8 @@ namespace taquin::soak {
 
 namespace {
 
-constexpr int margin = 16;
-constexpr int filler = -2345671;
+constexpr int sparse_margin = 16;
+constexpr int sparse_filler = -2345671;
 
 class hostile_sparse final : public hostile_call {
  public:
@@ -35,7 +35,7 @@ class hostile_sparse final : public hostile_call {
         expected_counts_.push_back(count(from, b));
         for (count_t k = 0; k < count(from, b); ++k) expected_.push_back(value(from, b, k));
       }
-    got_.assign(expected_.size() + 2 * margin, filler);
+    got_.assign(expected_.size() + 2 * sparse_margin, sparse_filler);
     if (errs(r, rank, offence::argument) || errs(r, rank, offence::sizes)) make_invalid();
     for (const count_t n : counts_) c_counts_.push_back(static_cast<MPI_Count>(n));
     if (r_.in_c()) set_c_options(comm, o_);
@@ -50,7 +50,7 @@ class hostile_sparse final : public hostile_call {
   void step(int number) override {
     switch (r_.by) {
       case surface::blocking: {  // the data come in chunks
-        std::size_t at = margin;
+        std::size_t at = sparse_margin;
         call_.emplace(mine(), comm_, o_);
         return call_->deliver(1 + r_.most / 3, [&](const sparse_call::chunk& p) {
           if (errs(r_, rank_, offence::thrown)) throw own_error("no disk");
@@ -60,7 +60,7 @@ class hostile_sparse final : public hostile_call {
       }
       case surface::steps:
         if (number == 0) return static_cast<void>(call_.emplace(mine(), comm_, o_));
-        return call_->receive(lies() ? nullptr : &got_[margin]);
+        return call_->receive(lies() ? nullptr : &got_[sparse_margin]);
       case surface::c_blocking: {
         int incoming = 0;
         int* sources = nullptr;
@@ -70,7 +70,7 @@ class hostile_sparse final : public hostile_call {
         requested_ = 0;
         check_c(TAQUIN_Sparse_exchange(data_.data(), static_cast<int>(to_.size()), to_.data(), c_counts_.data(), type_,
                                        comm_, allocate, this, &incoming, &sources, &counts, &data));
-        std::copy_n(data, std::min(got_.size() - 2 * margin, expected_.size()), &got_[margin]);
+        std::copy_n(data, std::min(got_.size() - 2 * sparse_margin, expected_.size()), &got_[sparse_margin]);
         return;
       }
       default:
@@ -79,7 +79,7 @@ class hostile_sparse final : public hostile_call {
         if (number == 0)
           return check_c(TAQUIN_Sparse_begin(data_.data(), static_cast<int>(to_.size()), to_.data(), c_counts_.data(),
                                              type_, comm_, &c_call_, &incoming, &elements));
-        return check_c(TAQUIN_Sparse_data(c_call_, lies() ? nullptr : &got_[margin]));
+        return check_c(TAQUIN_Sparse_data(c_call_, lies() ? nullptr : &got_[sparse_margin]));
     }
   }
 
@@ -92,18 +92,18 @@ class hostile_sparse final : public hostile_call {
     if (call_ && (!std::ranges::equal(call_->sources(), expected_from_) ||
                   !std::ranges::equal(call_->counts(), expected_counts_)))
       return "sources or sizes are wrong";
-    const bool same = std::equal(expected_.begin(), expected_.end(), got_.begin() + margin);
+    const bool same = std::equal(expected_.begin(), expected_.end(), got_.begin() + sparse_margin);
     return same ? std::string() : std::string("the data are wrong");
   }
   [[nodiscard]] std::string outside() const override {
-    const auto is_filler = [](int v) { return v == filler; };
-    if (std::all_of(got_.begin(), got_.begin() + margin, is_filler) &&
-        std::all_of(got_.end() - margin, got_.end(), is_filler))
+    const auto is_filler = [](int v) { return v == sparse_filler; };
+    if (std::all_of(got_.begin(), got_.begin() + sparse_margin, is_filler) &&
+        std::all_of(got_.end() - sparse_margin, got_.end(), is_filler))
       return {};
     return "written outside what comes";
   }
   [[nodiscard]] bool untouched() const override {
-    return std::all_of(got_.begin(), got_.end(), [](int v) { return v == filler; });
+    return std::all_of(got_.begin(), got_.end(), [](int v) { return v == sparse_filler; });
   }
 
  private:

@@ -147,8 +147,8 @@ struct outcome {
   }
 };
 
-// The findings of all trials, of all ranks.
-struct findings {
+// The layout_findings of all trials, of all ranks.
+struct layout_findings {
   int failed = 0;             // ranks with an error
   int unknown = 0;            // of them, those whose error is not on all ranks and that have no map
   unsigned long whole = 0;    // bytes of targets that are on a rank, after a failure
@@ -159,7 +159,7 @@ struct findings {
 
 enum class form { two_arrays, one_array };
 
-void one_trial(unsigned seed, form f, findings& all) {
+void one_trial(unsigned seed, form f, layout_findings& all) {
   const int rank = test::rank_in(MPI_COMM_WORLD);
   const int ranks = test::size_of(MPI_COMM_WORLD);
   const test::scoped_comm comm(test::duplicate(MPI_COMM_WORLD));
@@ -243,8 +243,8 @@ void one_trial(unsigned seed, form f, findings& all) {
 }
 
 // Failed ranks have maps, in which some bytes have arrived and others have not.
-findings trials(form f) {
-  findings all;
+layout_findings trials(form f) {
+  layout_findings all;
   const unsigned count = test::failures_to_try(25);
   for (unsigned seed = 0; seed < count; ++seed) one_trial(seed, f, all);
   MPI_Allreduce(MPI_IN_PLACE, &all.failed, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -262,7 +262,7 @@ TEST(layout_map, has_every_byte_of_the_target_of_two_arrays) { trials(form::two_
 
 // Where they are now and where they belong, for the ranks that have them and for those that expect them.
 TEST(layout_map, has_every_byte_that_is_whole_in_one_array) {
-  const findings found = trials(form::one_array);
+  const layout_findings found = trials(form::one_array);
   if (test::size_of(MPI_COMM_WORLD) == 1) return;
   EXPECT_LT(found.lost, found.whole / 2) << found.whole;
 }

@@ -24,15 +24,15 @@ namespace {
 
 enum class kind : std::uint8_t { exchange, in_place, sparse };
 
-struct way {
+struct sending_way {
   kind what;
   std::string name;
   bool direct;  ///< each rank sends its own block to the last one
 };
-std::ostream& operator<<(std::ostream& to, const way& w) { return to << w.name; }
+std::ostream& operator<<(std::ostream& to, const sending_way& w) { return to << w.name; }
 
-std::vector<way> all_ways() {
-  std::vector<way> ways;
+std::vector<sending_way> all_ways() {
+  std::vector<sending_way> ways;
   for (const detail::algorithm* a : detail::algorithms()) {
     const std::string name(a->name);
     if (name == "native") continue;  // the MPI library's own, in which a rank polls for no failure
@@ -46,14 +46,14 @@ std::vector<way> all_ways() {
   return ways;
 }
 
-std::string name_of(const testing::TestParamInfo<way>& info) {
+std::string name_of(const testing::TestParamInfo<sending_way>& info) {
   return (info.param.what == kind::sparse ? "sparse_" : "") + info.param.name + np_suffix();
 }
 
 /// One rank's part.
 class call_to_last {
  public:
-  call_to_last(way w, MPI_Comm comm, int count)
+  call_to_last(sending_way w, MPI_Comm comm, int count)
       : way_(std::move(w)), comm_(comm), p_(size_of(comm)), rank_(rank_in(comm)), sends_(rank_ < p_ - 1) {
     const count_t n = count;
     out_.assign(detail::as_size(count), rank_);
@@ -104,7 +104,7 @@ class call_to_last {
     return exchange::alltoallv(out_.data(), counts, count_view(zeros_.data()), MPI_INT, in_.data(), buffer, places,
                                MPI_INT, comm_);
   }
-  way way_;
+  sending_way way_;
   MPI_Comm comm_;
   int p_, rank_;
   bool sends_;
@@ -119,7 +119,7 @@ struct ending {
   std::string wrong;  ///< the error is none of those that are stated
 };
 
-class lost_receivers : public testing::TestWithParam<way> {
+class lost_receivers : public testing::TestWithParam<sending_way> {
  protected:
   int p = size_of(MPI_COMM_WORLD);
   int rank = rank_in(MPI_COMM_WORLD);

@@ -20,7 +20,7 @@ using detail::node_offers;
 
 constexpr int junk = -1;
 
-int value_of(int run, int writer, int reader, count_t unit) {
+int offered_value(int run, int writer, int reader, count_t unit) {
   return run * 7919 + writer * 1009 + reader * 101 + static_cast<int>(unit);
 }
 
@@ -33,7 +33,8 @@ class offering_rank {
     for (int peer = 0; peer < c_.size(); ++peer) {
       auto& data = mine_[at(peer)];
       data.resize(at(length(c_.rank(), peer)));
-      for (std::size_t i = 0; i < data.size(); ++i) data[i] = value_of(run, c_.rank(), peer, static_cast<count_t>(i));
+      for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = offered_value(run, c_.rank(), peer, static_cast<count_t>(i));
     }
     offers_.begin();
     for (int peer = 0; peer < c_.size(); ++peer)
@@ -73,7 +74,7 @@ class offering_rank {
     std::vector<int> into(at(n), junk);
     EXPECT_FALSE(offers_.fetch(writer, from, all + 1, reinterpret_cast<std::byte*>(into.data()), n));
     if (!offers_.fetch(writer, from, all, reinterpret_cast<std::byte*>(into.data()), n)) return;
-    for (count_t i = 0; i < n; ++i) ASSERT_EQ(into[at(i)], value_of(run_, writer, c_.rank(), from + i));
+    for (count_t i = 0; i < n; ++i) ASSERT_EQ(into[at(i)], offered_value(run_, writer, c_.rank(), from + i));
     from += n;
   }
 

@@ -18,7 +18,9 @@ namespace taquin::test {
 namespace {
 
 // The data that rank `from` sends to `to` in a run.
-int value_of(int run, int from, int to, count_t i) { return run * 31 + from * 1009 + to * 101 + static_cast<int>(i); }
+int shared_value(int run, int from, int to, count_t i) {
+  return run * 31 + from * 1009 + to * 101 + static_cast<int>(i);
+}
 count_t count_of(int run, int from, int to) {
   constexpr std::array<count_t, 6> sizes{0, 3, 200, 5000, 40000, 90000};
   return sizes[static_cast<std::size_t>(run + 2 * from + 3 * to) % sizes.size()];
@@ -51,14 +53,14 @@ void fill(int* data, const sides& s, int run) {
   const int rank = rank_in(MPI_COMM_WORLD);
   for (std::size_t peer = 0; peer < s.send.size(); ++peer)
     for (count_t i = 0; i < s.send[peer]; ++i)
-      data[s.sdispls[peer] + i] = value_of(run, rank, static_cast<int>(peer), i);
+      data[s.sdispls[peer] + i] = shared_value(run, rank, static_cast<int>(peer), i);
 }
 
 bool right(const int* data, const sides& s, int run) {
   const int rank = rank_in(MPI_COMM_WORLD);
   for (std::size_t peer = 0; peer < s.recv.size(); ++peer)
     for (count_t i = 0; i < s.recv[peer]; ++i)
-      if (data[s.rdispls[peer] + i] != value_of(run, static_cast<int>(peer), rank, i)) return false;
+      if (data[s.rdispls[peer] + i] != shared_value(run, static_cast<int>(peer), rank, i)) return false;
   return true;
 }
 
@@ -146,11 +148,11 @@ TEST(shared_buffers, are_freed_when_dropped) {
     shared_buffer<int> out(p * each);
     shared_buffer<int> in(p * each);
     for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = value_of(run, rank_in(MPI_COMM_WORLD), static_cast<int>(i / each), static_cast<count_t>(i % each));
+      out[i] = shared_value(run, rank_in(MPI_COMM_WORLD), static_cast<int>(i / each), static_cast<count_t>(i % each));
     alltoall(out.data(), each, MPI_INT, in.data(), each, MPI_INT, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < in.size(); i += 97)
       ASSERT_EQ(in[i],
-                value_of(run, static_cast<int>(i / each), rank_in(MPI_COMM_WORLD), static_cast<count_t>(i % each)));
+                shared_value(run, static_cast<int>(i / each), rank_in(MPI_COMM_WORLD), static_cast<count_t>(i % each)));
   }
 }
 
@@ -264,14 +266,15 @@ TEST(shared_buffers, hold_blocks_that_are_redistributed) {
     for (int k = 0; k < blocks; ++k) {
       to[at(k)] = (rank + k) % p;
       index[at(k)] = blocks - 1 - k;
-      for (int i = 0; i < length; ++i) data[k * length + i] = value_of(k, rank, 0, i);
+      for (int i = 0; i < length; ++i) data[k * length + i] = shared_value(k, rank, 0, i);
     }
     redistribution moves(data, blocks, length, MPI_INT, MPI_COMM_WORLD);
     moves(to, index);
     for (int k = 0; k < blocks; ++k) {
       const int then = blocks - 1 - k;
       const int from = ((rank - then) % p + p) % p;
-      for (int i = 0; i < length; ++i) ASSERT_EQ(data[k * length + i], value_of(then, from, 0, i)) << k << ", " << i;
+      for (int i = 0; i < length; ++i)
+        ASSERT_EQ(data[k * length + i], shared_value(then, from, 0, i)) << k << ", " << i;
     }
   }
 }

@@ -361,10 +361,8 @@ TEST_P(bad_input, too_little_memory_on_one_rank_fails_on_all) {
   fails_with(requested - 1);
 }
 
-std::string name_of(const testing::TestParamInfo<const detail::algorithm*>& info) { return algorithm_test_name(info); }
-
 INSTANTIATE_TEST_SUITE_P(list, bad_input, testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
-                         name_of);
+                         algorithm_test_name);
 
 TEST(communicator, is_refused_when_null) {
   call c(MPI_COMM_WORLD);

@@ -16,18 +16,14 @@
 namespace taquin::test {
 namespace {
 
-// Before the first call of taquin, which reads its variables.
-class differing final : public testing::Environment {
-  void SetUp() override {
+class differing_settings : public testing::Test {
+ protected:
+  /// Before the first call of taquin, which reads its variables.
+  static void SetUpTestSuite() {
     const char* variable = std::getenv("TAQUIN_TEST_DIFFERS");
     ASSERT_NE(variable, nullptr);
     if (rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) putenv(const_cast<char*>(variable));
   }
-};
-const testing::Environment* const installed = testing::AddGlobalTestEnvironment(new differing);
-
-class differing_settings : public testing::Test {
- protected:
   differing_settings() : out(at(p), rank), in(at(p), -1), counts(at(p), 1), displs(at(p)) {
     std::iota(displs.begin(), displs.end(), count_t{0});
   }

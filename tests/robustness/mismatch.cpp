@@ -79,7 +79,7 @@ TEST_P(mismatched, counts_are_an_error_on_all_ranks) {
   for (int peer = 0; peer < p; ++peer) EXPECT_EQ(received[static_cast<std::size_t>(in_at[at(peer)])], peer);
 }
 
-std::string name_of(const testing::TestParamInfo<mismatched::ParamType>& info) {
+std::string mismatch_name(const testing::TestParamInfo<mismatched::ParamType>& info) {
   const auto& [a, m, reused] = info.param;
   return fmt::format("{}_{}_{}{}", a->name, m.name, reused ? "plan" : "call", np_suffix());
 }
@@ -87,7 +87,7 @@ std::string name_of(const testing::TestParamInfo<mismatched::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(list, mismatched,
                          testing::Combine(testing::ValuesIn(detail::algorithms().begin(), detail::algorithms().end()),
                                           testing::ValuesIn(mismatches), testing::Bool()),
-                         name_of);
+                         mismatch_name);
 
 // Blocks beyond what MPI libraries send without being asked, as several nodes send them before ranks have agreed.
 TEST(blocks_that_are_too_long, write_nothing_after_calls_of_their_size) {

@@ -9,10 +9,8 @@ namespace taquin::soak {
 
 namespace {
 
-constexpr count_t room = 64;  // guards at both ends, and the place of negative lower bounds
+constexpr count_t layout_room = 64;  // guards at both ends, and the place of negative lower bounds
 constexpr count_t word = sizeof(int);
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 layout_type layout_of(const test::test_type& t, bool interleaves) {
   layout_type l{.type = t.type, .size = t.size(), .extent = t.extent, .interleaves = interleaves, .stretches = {}};
@@ -131,8 +129,8 @@ void buffers::prepare(const recipe& r, int rank) {
   if (!r.in_place || !r.symmetric) send_.lay_out(r, rank, false);
   const side& sent = r.in_place && r.symmetric ? recv_ : send_;
   const count_t recv_end = r.in_place ? std::max(recv_.end, sent.end) : recv_.end;
-  recv_bytes_ = static_cast<std::size_t>(recv_end + 2 * room);
-  send_bytes_ = r.in_place ? 0 : static_cast<std::size_t>(send_.end + 2 * room);
+  recv_bytes_ = static_cast<std::size_t>(recv_end + 2 * layout_room);
+  send_bytes_ = r.in_place ? 0 : static_cast<std::size_t>(send_.end + 2 * layout_room);
   if (recv_buffer_.size() < recv_bytes_) recv_buffer_.resize(recv_bytes_);
   if (send_buffer_.size() < send_bytes_) send_buffer_.resize(send_bytes_);
   const std::size_t both = std::max(recv_bytes_, send_bytes_);
@@ -163,8 +161,8 @@ void buffers::write_side(const side& s, bool receives, std::byte* base) {
 // The content of a buffer before the exchange.
 void buffers::image_before(std::byte* image, bool receives) {
   std::memset(image, static_cast<int>(guard), receives ? recv_bytes_ : send_bytes_);
-  if (!receives) write_side(send_, false, image + room);
-  if (receives && recipe_.in_place) write_side(recipe_.symmetric ? recv_ : send_, false, image + room);
+  if (!receives) write_side(send_, false, image + layout_room);
+  if (receives && recipe_.in_place) write_side(recipe_.symmetric ? recv_ : send_, false, image + layout_room);
 }
 
 void buffers::fill(std::uint64_t salt) {
@@ -179,8 +177,8 @@ void buffers::keep_sent(std::byte* image) {
     const layout_type& t = *send_.types[at(peer)];
     const count_t n = send_.counts[at(peer)];
     if (row_.size() < static_cast<std::size_t>(n * t.size)) row_.resize(static_cast<std::size_t>(n * t.size));
-    gather(t, recv_buffer_.data() + room + send_.origins[at(peer)], row_.data(), n);
-    scatter(t, row_.data(), image + room + send_.origins[at(peer)], n);
+    gather(t, recv_buffer_.data() + layout_room + send_.origins[at(peer)], row_.data(), n);
+    scatter(t, row_.data(), image + layout_room + send_.origins[at(peer)], n);
   }
 }
 
@@ -194,7 +192,7 @@ std::size_t differences(const std::byte* a, const std::byte* b, std::size_t n) {
 std::size_t buffers::wrong() {
   image_before(image_.data(), true);
   if (recipe_.in_place && !recipe_.symmetric && recipe_.choices.in_place.scratch_sends) keep_sent(image_.data());
-  write_side(recv_, true, image_.data() + room);
+  write_side(recv_, true, image_.data() + layout_room);
   std::size_t wrong = differences(image_.data(), recv_buffer_.data(), recv_bytes_);
   if (recipe_.in_place) return wrong;
   image_before(image_.data(), false);
@@ -217,9 +215,9 @@ exchange buffers::given(MPI_Comm comm) {
   const auto displs = [&](const side& s) {
     return narrow ? count_view(s.displs32.data()) : count_view(s.displs.data());
   };
-  void* const recv = recv_buffer_.data() + room;
+  void* const recv = recv_buffer_.data() + layout_room;
   const bool symmetric = recipe_.in_place && recipe_.symmetric;
-  void* const send = symmetric ? MPI_IN_PLACE : send_buffer_.data() + room;
+  void* const send = symmetric ? MPI_IN_PLACE : send_buffer_.data() + layout_room;
   const side& sent = symmetric ? recv_ : send_;
   if (recipe_.in_place && !symmetric)
     return exchange::alltoallv_in_place(recv, counts(send_), displs(send_), counts(recv_), displs(recv_),
@@ -237,8 +235,8 @@ exchange buffers::given(MPI_Comm comm) {
 }
 
 void buffers::call_library(MPI_Comm comm) {
-  void* const recv = recv_buffer_.data() + room;
-  void* const send = recipe_.in_place ? MPI_IN_PLACE : send_buffer_.data() + room;
+  void* const recv = recv_buffer_.data() + layout_room;
+  void* const send = recipe_.in_place ? MPI_IN_PLACE : send_buffer_.data() + layout_room;
   const auto as_ints = [](const std::vector<count_t>& v) { return std::vector<int>(v.begin(), v.end()); };
   const side& sent = recipe_.in_place ? recv_ : send_;
   const auto to = as_ints(sent.counts), to_at = as_ints(sent.displs);

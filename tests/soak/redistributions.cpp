@@ -13,9 +13,7 @@ namespace taquin::soak {
 
 namespace {
 
-constexpr std::size_t room = 64;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t block_room = 64;
 
 const layout_type& type_of(const block_recipe& r) { return all_types()[r.type].recv; }
 
@@ -101,7 +99,7 @@ void block_arrays::fill(const block_recipe& r, int rank, int salt, std::byte* im
   std::memset(image, static_cast<int>(guard), data_.size());
   for (int k = 0; k < sizes_[at(rank)]; ++k) {
     write_stream(key_of(r, salt, rank, k), row_.data(), r.length * t.size);
-    scatter(t, row_.data(), image + room + k * r.length * t.extent, r.length);
+    scatter(t, row_.data(), image + block_room + k * r.length * t.extent, r.length);
   }
 }
 
@@ -111,13 +109,13 @@ std::size_t block_arrays::wrong(const block_recipe& r, int rank, int salt) {
   const count_t block = r.length * t.extent;
   std::memset(image_.data(), static_cast<int>(guard), image_.size());
   for (int k = 0; k < sizes_[at(rank)]; ++k) {
-    gather(t, data_.data() + room + k * block, row_.data(), r.length);
-    scatter(t, row_.data(), image_.data() + room + k * block, r.length);
+    gather(t, data_.data() + block_room + k * block, row_.data(), r.length);
+    scatter(t, row_.data(), image_.data() + block_room + k * block, r.length);
   }
   for (std::size_t k = 0; k < to_.size(); ++k) {
     if (to_[k].rank != rank) continue;
     write_stream(key_of(r, salt, from_[k].rank, from_[k].index), row_.data(), r.length * t.size);
-    scatter(t, row_.data(), image_.data() + room + to_[k].index * block, r.length);
+    scatter(t, row_.data(), image_.data() + block_room + to_[k].index * block, r.length);
   }
   return differences(image_.data(), data_.data(), data_.size());
 }
@@ -126,7 +124,7 @@ std::string block_arrays::redistribute(const block_recipe& r, const turn& t) {
   const layout_type& type = type_of(r);
   const int mine = sizes_[at(t.rank)];
   row_.resize(at(r.length) * static_cast<std::size_t>(type.size) + 8);
-  data_.resize(2 * room + at(mine) * at(r.length) * static_cast<std::size_t>(type.extent));
+  data_.resize(2 * block_room + at(mine) * at(r.length) * static_cast<std::size_t>(type.extent));
   image_.resize(data_.size());
   std::string fault;
   std::optional<redistribution> made;
@@ -135,7 +133,7 @@ std::string block_arrays::redistribute(const block_recipe& r, const turn& t) {
       [&](std::size_t bytes) {
         t.doing("redistribution made");
         made.emplace(
-            data_.data() + room, mine, r.length, type.type, t.comm,
+            data_.data() + block_room, mine, r.length, type.type, t.comm,
             redistribute_options{
                 .algorithm = r.algorithm, .memory = bytes, .check = r.check, .least_progress = r.least_progress});
       },

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "support/chosen_files.hpp"
 #include "support/instruments.hpp"
 
 namespace {
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // where MPICH reports what belongs to no communicator
   testing::InitGoogleTest(&argc, argv);
+  taquin::test::choose_files(argc, argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();

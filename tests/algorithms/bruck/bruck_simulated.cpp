@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
-#include <set>
 
 #include "algorithms/bruck/bruck.hpp"
+#include "algorithms/bruck/radices.hpp"
 #include "algorithms/bruck/regular_problem.hpp"
 
 namespace taquin::detail {
@@ -14,11 +13,6 @@ namespace {
 constexpr std::array family{&basic_bruck, &modified_bruck, &zero_copy_bruck, &lean_bruck};
 constexpr std::array layouts{bruck_layout::automatic, bruck_layout::indexed, bruck_layout::regular,
                              bruck_layout::elements,  bruck_layout::blocks,  bruck_layout::packed};
-
-std::set<int> radices(int p) {
-  const int root = static_cast<int>(std::ceil(std::sqrt(p)));
-  return {2, 3, 4, 8, std::max(2, root), std::max(2, p)};
-}
 
 std::size_t ceil_log(int p, int radix) {
   std::size_t rounds = 0;
@@ -72,6 +66,7 @@ TEST(bruck, thousands_of_ranks_at_radix_2) {
   for (const int p : {1000, 1024, 4096}) {
     const regular_problem problem{p, 1, element::bytes(1)};
     for (const algorithm* a : {&basic_bruck, &modified_bruck, &zero_copy_bruck}) {
+      if (p > 1024 && a != &modified_bruck) continue;
       const options o{.bruck = {.radix = 2, .layout = bruck_layout::packed}};
       ASSERT_EQ(run_regular(*a, problem, o, delivery::rendezvous), ceil_log(p, 2));
     }

@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "algorithms/bruck/bruck_v_schedule.hpp"
 #include "algorithms/bruck/bruck_v_state.hpp"
+#include "algorithms/bruck/radices.hpp"
 #include "algorithms/bruck/zero_copy_bruck_v.hpp"
 #include "base/memory_budget.hpp"
 #include "simulation/runner.hpp"
@@ -121,11 +120,6 @@ std::size_t run_rounds(std::vector<Machine*> machines, const route& r, std::size
   return sent;
 }
 
-std::set<int> radices(int p) {
-  const int root = static_cast<int>(std::ceil(std::sqrt(p)));
-  return {2, 3, 4, 8, std::max(2, root), std::max(2, p)};
-}
-
 // Each block travels once for every digit of its distance that is not zero, and its size with it.
 std::size_t bytes_expected(const irregular_problem& problem, const route& r) {
   std::size_t sum = 0;
@@ -159,7 +153,8 @@ void exchange_in_log_rounds(const route& r, unsigned seed) {
 
 TEST(bruck_v, sizes_and_data_reach_every_rank_for_every_p_up_to_64_and_every_radix) {
   for (int p = 1; p <= 64; ++p)
-    for (const int radix : radices(p)) exchange_in_log_rounds({p, radix, p % 7, p % 7}, static_cast<unsigned>(p));
+    for (const int radix : radices(p))
+      exchange_in_log_rounds({p, radix, p % 7, p % 7}, static_cast<unsigned>(p));
 }
 
 TEST(bruck_v, a_thousand_ranks_at_radix_2) {

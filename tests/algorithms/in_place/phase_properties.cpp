@@ -26,7 +26,7 @@ void expect_phases_right(const in_place_problem& problem, const phase_limits& li
 phase_requests any_requests() { return *rc::gen::element(phase_requests::dense, phase_requests::sparse); }
 
 // Each static part has a unit at least.
-phase_limits any_limits() {
+phase_limits any_phase_limits() {
   phase_limits l;
   l.heap = *rc::gen::arbitrary<bool>();
   l.parts = l.heap ? 1 : *inRange(1, 9);
@@ -35,19 +35,19 @@ phase_limits any_limits() {
   return l;
 }
 
-void check(int least_ranks, int most_ranks, int most_count) {
+void check_phases(int least_ranks, int most_ranks, int most_count) {
   check_problem(least_ranks, most_ranks, most_count, [](const in_place_problem& problem) {
-    expect_phases_right(problem, any_limits(), any_unit(), any_requests(), any_order(),
+    expect_phases_right(problem, any_phase_limits(), any_unit(), any_requests(), any_order(),
                         *rc::gen::arbitrary<unsigned>());
   });
 }
 
 TEST(phases, place_every_unit_and_touch_nothing_else) {
-  for (int batch = 0; batch < 20; ++batch) ASSERT_TRUE(rc::check([] { check(1, 9, 30); })) << batch;
+  for (int batch = 0; batch < 20; ++batch) ASSERT_TRUE(rc::check([] { check_phases(1, 9, 30); })) << batch;
 }
 
 TEST(phases, place_every_unit_with_up_to_64_ranks) {
-  for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([] { check(10, 64, 40); })) << batch;
+  for (int batch = 0; batch < 10; ++batch) ASSERT_TRUE(rc::check([] { check_phases(10, 64, 40); })) << batch;
 }
 
 TEST(phases, end_with_one_unit_of_memory_whatever_the_traffic) {
