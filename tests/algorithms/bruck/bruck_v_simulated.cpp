@@ -153,8 +153,7 @@ void exchange_in_log_rounds(const route& r, unsigned seed) {
 
 TEST(bruck_v, sizes_and_data_reach_every_rank_for_every_p_up_to_64_and_every_radix) {
   for (int p = 1; p <= 64; ++p)
-    for (const int radix : radices(p))
-      exchange_in_log_rounds({p, radix, p % 7, p % 7}, static_cast<unsigned>(p));
+    for (const int radix : radices(p)) exchange_in_log_rounds({p, radix, p % 7, p % 7}, static_cast<unsigned>(p));
 }
 
 TEST(bruck_v, a_thousand_ranks_at_radix_2) {
