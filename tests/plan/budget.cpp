@@ -31,7 +31,7 @@ class budget : public testing::TestWithParam<const detail::algorithm*> {
         for (const bool symmetric : {true, false}) {
           if (!symmetric && (!in_place || kind != form::alltoallv)) continue;
           // In the least memory steps in place are many and small, and all ranks wait for each of them.
-          for (const count_t most : {3, std::min(4000, in_place ? 6000 / (p * p) : 12000 / p)}) {
+          for (const count_t most : {3, std::min(4000, in_place ? 2000 / (p * p) : 12000 / p)}) {
             SCOPED_TRACE(fmt::format("form {}, {}in place, {}", static_cast<int>(kind), in_place ? "" : "not ", most));
             problem x{.kind = kind,
                       .p = p,
