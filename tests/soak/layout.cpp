@@ -5,9 +5,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "support/problem.hpp"
+
 namespace taquin::soak {
 
 namespace {
+
+using test::at;
 
 constexpr count_t layout_room = 64;  // guards at both ends, and the place of negative lower bounds
 constexpr count_t word = sizeof(int);

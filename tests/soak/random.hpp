@@ -1,14 +1,11 @@
 // Numbers that every rank draws identically from a seed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "taquin/types.hpp"
 
 namespace taquin::soak {
-
-constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 
 /// All bits of the result depend on all bits of the argument (the finalizer of SplitMix64).
 constexpr std::uint64_t mix(std::uint64_t h) noexcept {

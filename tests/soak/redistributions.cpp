@@ -6,12 +6,15 @@
 #include <cstring>
 #include <optional>
 
+#include "support/problem.hpp"
 #include "taquin/migrate.hpp"
 #include "taquin/redistribute.hpp"
 
 namespace taquin::soak {
 
 namespace {
+
+using test::at;
 
 constexpr std::size_t block_room = 64;
 
