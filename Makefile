@@ -39,17 +39,19 @@ demo: packages ## replays recorded traffic on 4 ranks under all algorithms, and 
 	cmake --build --preset release --target taquin_command
 	scripts/demo build/release
 
-test: packages ## the tests of the code, on Open MPI and on MPICH, and what they covered
+test: packages ## the tests of the code, each at one number of ranks, on Open MPI and on MPICH, and what they covered
 	@failed=; for preset in $(PRESETS); do \
-	  more=$(or $(MORE_TESTS),0); [ $$preset != mpich ] || more=0; \
+	  build=build/$${preset%-rest}; more=$(or $(MORE_TESTS),0); [ $$build != build/mpich ] || more=0; \
+	  rm -f $$build/Testing/Temporary/LastTest.log build/$$preset.log; \
 	  CTEST_PARALLEL_LEVEL=$$(($(CTEST_PARALLEL_LEVEL) + more)) cmake --workflow --preset $$preset || failed="$$failed $$preset"; \
+	  cp $$build/Testing/Temporary/LastTest.log build/$$preset.log || true; \
 	done; \
-	scripts/test-summary $(addprefix build/,$(PRESETS)); \
+	scripts/test-summary $(patsubst %,build/%.log,$(sort $(PRESETS:-rest=) $(PRESETS))); \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
-test-rest: ## after make test: models of the protocols (Spin), the report page in a browser, stubs that suites must notice
+test-rest: ## after make test: other numbers of ranks, models of the protocols (Spin), the report page in a browser, stubs
 	@scripts/install-packages scripts/packages.txt scripts/packages-all.txt
-	cmake --workflow --preset ci-rest
+	@$(MAKE) test PRESETS="$(addsuffix -rest,$(PRESETS))"
 
 test-all: ## all tests: make test, test-rest, test-sanitized-subset and test-clang
 	$(MAKE) test
