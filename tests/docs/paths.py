@@ -8,7 +8,8 @@ import sys
 root = pathlib.Path(sys.argv[1])
 folders = ("src", "interpose", "include", "simulation", "harness", "cli", "workloads", "testbed", "scripts", "tests", "bench",
            "fortran", "python", "scalapack", "report", "examples", "packaging", "docs", "results", "cmake")
-presets = {p["name"] for p in json.loads((root / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]}
+listed = json.loads((root / "CMakePresets.json").read_text(encoding="utf-8"))
+presets = {p["name"] for kind in ("configurePresets", "buildPresets", "testPresets") for p in listed[kind]}
 folders_of_code = ("src", "interpose", "include", "cli", "scalapack", "cmake", "fortran", "python", "report", "tests", "docs/site")
 endings = (".cpp", ".hpp", ".h", ".def", ".c", ".inc", ".F90", ".py", ".cmake", ".txt", ".in", ".js", ".mjs", ".sh")
 files = [f for folder in folders_of_code for f in sorted((root / folder).rglob("*")) if f.suffix in endings]
