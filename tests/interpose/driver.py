@@ -32,8 +32,8 @@ def needs(name):
 
 
 def counts(*ranks):
-    """The numbers of ranks that a test runs with: all of them, or the largest one."""
-    return [max(ranks)] if BUILT["one_rank_count"] else list(ranks)
+    """The numbers of ranks that a test runs with. All but the largest have the mark `more`: `make test-rest` runs them."""
+    return [pytest.param(n, marks=[pytest.mark.more] if n < max(ranks) else []) for n in ranks]
 
 
 def job(ranks, program, *arguments, preload=(LIBRARY,), mpirun=None, **settings):

@@ -15,7 +15,7 @@ def test_plain_neighbourhoods(run):
     run(job(2, "neighbourhoods", preload=()))
 
 
-@pytest.mark.parametrize("ranks", [ranks for ranks in counts(1, 2, 5) if ranks <= 2 or not WITHOUT_YIELDING])
+@pytest.mark.parametrize("ranks", counts(1, 2) if WITHOUT_YIELDING else counts(1, 2, 5))
 @pytest.mark.parametrize("way", WAYS)
 def test_neighbourhoods(run, ranks, way):
     run(job(ranks, "neighbourhoods", **WAYS[way]))
@@ -30,7 +30,7 @@ def test_neighbourhoods_in_memory_of_a_device(run, runtime):
 
 
 @served
-@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.parametrize("ranks", counts(2, 3, 5))
 def test_random_neighbours(run, ranks):
     steps = 1000 if MPI == "mpich" and ranks > 2 else 6000
     says(run(job(ranks, "random_neighbours", str(ranks), str(steps), TAQUIN_REPORT="summary")), "neighbour_slots")
@@ -81,7 +81,7 @@ def test_started_exchanges_on_communicators_that_come_and_go(run):
          "transfer +not known.*algorithms +native 10500\n.* 10500 .*, 2100 communicators\n")
 
 
-@pytest.mark.parametrize("ranks", [2] if WITHOUT_YIELDING else [2, 3])
+@pytest.mark.parametrize("ranks", [2] if WITHOUT_YIELDING else counts(2, 3))
 def test_several_threads_start_and_complete_exchanges(run, ranks):
     output = run(job(ranks, "threads", TAQUIN_REPORT="summary"))
     if SERVED:

@@ -1,7 +1,7 @@
 """What a rank alone knows differs on one rank, at each time, for every form; processes that the job spawns are merged with it;
 and calls in which one rank does harm."""
 import pytest
-from driver import MPI, PROGRAMS, job, says
+from driver import MPI, PROGRAMS, counts, job, says
 
 # Each thing, and after how many calls it begins to differ: at the first, while both ways are tried, and later.
 ALWAYS = ("runtime", "device", "space", "types", "addresses", "permissions")
@@ -41,7 +41,7 @@ def lacks_memory(run, ranks, *kind, **settings):
          "lack of memory: [1-9][0-9]* requests failed")
 
 
-FEW = [2] if MPI == "mpich" else [2, 3]
+FEW = [2] if MPI == "mpich" else counts(2, 3)
 KINDS = ("blocking", "merged", "neighbours", "starts", "persistent")  # merged: communicators may hold other jobs
 
 
